@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"bakeoff/internal/osenv"
+)
+
+// execute runs the command line in env and returns the exit code.
+func execute(ctx context.Context, env *osenv.Env) int {
+	root := newRoot(env)
+	root.SetArgs(env.Args)
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		fmt.Fprintln(env.Stderr, "bakeoff:", err)
+	}
+	return exitCode(err)
+}
+
+// newRoot builds the command tree; every subcommand has a file of its own.
+func newRoot(env *osenv.Env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "bakeoff",
+		Short: "An honest head-to-head comparison, from the load to the report",
+		Long: `bakeoff generates the load, watches the machines, runs the designed experiment,
+judges it with intervals and validity gates, and writes a report whose every
+number can be recomputed from the raw record.
+
+Exit codes: 0 done; 1 failed; 2 bad input; 3 done but invalid; 4 a verdict that
+--fail-on names came out.`,
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+	}
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badInput(err) })
+	root.AddCommand(
+		newManCommand(env),
+	)
+	return root
+}
+
+// exactArgs is cobra.ExactArgs with an error that counts as bad input.
+func exactArgs(n int) cobra.PositionalArgs { return asBadInput(cobra.ExactArgs(n)) }
+
+// minimumArgs is cobra.MinimumNArgs with an error that counts as bad input.
+func minimumArgs(n int) cobra.PositionalArgs { return asBadInput(cobra.MinimumNArgs(n)) }
+
+// maximumArgs is cobra.MaximumNArgs with an error that counts as bad input.
+func maximumArgs(n int) cobra.PositionalArgs { return asBadInput(cobra.MaximumNArgs(n)) }
+
+func asBadInput(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return badInput(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+		}
+		return nil
+	}
+}
