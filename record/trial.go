@@ -43,6 +43,10 @@ const (
 	StatusInvalid  Status = "invalid"  // measured, but a hard gate objected
 	StatusFailed   Status = "failed"   // could not be measured
 	StatusExcluded Status = "excluded" // left out by the operator
+	// StatusInterrupted marks a trial that the operator or a crash cut short.
+	// It says nothing about the system under test: the same cell of the same
+	// attempt is measured again, in the next trial.
+	StatusInterrupted Status = "interrupted"
 )
 
 // Role says what a trial is for. Only measured trials are judged.
@@ -84,6 +88,8 @@ type Trial struct {
 	FactsAfter  map[string]string `json:"facts_after,omitempty"`
 	// Readings maps a host's name to its Parquet file of telemetry.
 	Readings map[string]string `json:"readings,omitempty"`
+	// Costs maps a host's name to what its collectors cost and missed.
+	Costs map[string][]CollectorCost `json:"costs,omitempty"`
 }
 
 // A Phase is one step of a trial's life, with the wall clock at its edges.
