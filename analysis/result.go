@@ -29,6 +29,8 @@ type Result struct {
 	Trials   []TrialRow       `json:"trials"` // the raw table, invalid and excluded ones included
 	Shared   []FactRow        `json:"shared_facts,omitempty"`
 	Differs  []FactDiff       `json:"differing_facts,omitempty"`
+	Settings []SettingRow     `json:"settings,omitempty"` // what was set, read back and restored
+	Services []ServiceRow     `json:"services,omitempty"` // servers under test, as they ran
 	Method   []string         `json:"method"`           // paragraphs that a reader can repeat
 	Commands []string         `json:"commands"`         // exact ones
 	Tables   []Table          `json:"tables,omitempty"` // efficiency, money, energy, limits, consolidation
@@ -46,6 +48,7 @@ type RunInfo struct {
 	Blocks     int       `json:"blocks"`
 	Replicated string    `json:"replicated"` // what was repeated: run, restart, reload, reboot, unit
 	PostHoc    bool      `json:"post_hoc"`   // blocks were added after the plan's end
+	Hosts      []string  `json:"hosts,omitempty"`
 }
 
 // Measure describes one measure of the observations.
@@ -57,6 +60,7 @@ type Measure struct {
 	Primary  bool             `json:"primary"`
 	Margin   float64          `json:"margin"` // fraction; 0 for descriptive ones
 	Workload string           `json:"workload,omitempty"`
+	Host     string           `json:"host,omitempty"` // where it was measured, where it is of one host
 }
 
 // CellSummary is one measure in one cell over its valid trials.
@@ -190,6 +194,34 @@ type FactDiff struct {
 	Declared bool              `json:"declared"` // the plan varies it
 }
 
+// SettingRow is one setting as it was over all trials in which it had the same
+// course. Values are nil where they could not be read.
+type SettingRow struct {
+	Host     string   `json:"host"`
+	Kind     string   `json:"kind"`
+	Target   string   `json:"target"`
+	Before   *string  `json:"before"`
+	Wanted   string   `json:"wanted"`
+	ReadBack *string  `json:"read_back"`
+	AtEnd    *string  `json:"at_end"`
+	Restored *string  `json:"restored"`
+	Cells    []string `json:"cells,omitempty"` // keys; empty for all cells
+	Trials   int      `json:"trials"`
+}
+
+// ServiceRow is one server under test as it ran in the same way in some trials.
+type ServiceRow struct {
+	Name     string            `json:"name"`
+	Host     string            `json:"host"`
+	Command  []string          `json:"command,omitempty"` // empty where it already ran
+	CPUs     string            `json:"cpus,omitempty"`
+	Endpoint string            `json:"endpoint,omitempty"`
+	Version  string            `json:"version,omitempty"`
+	Facts    map[string]string `json:"facts,omitempty"`
+	Cells    []string          `json:"cells,omitempty"` // keys; empty for all cells
+	Trials   int               `json:"trials"`
+}
+
 // ChartKind names a chart's form.
 type ChartKind string
 
@@ -203,7 +235,13 @@ const (
 	StackChart      ChartKind = "stack"
 )
 
-// Chart is one figure, as data.
+// Chart is one figure, as data, in base units.
+//
+// Bars, forest and stack charts take categories from Series.Labels and lie: the
+// categories run down the page and the values along it. Percentile charts have
+// quantiles from 0 to 1 in X (1 is the largest value seen) and seconds in Y; time charts
+// have seconds from the window's start in X; line charts a factor's numeric
+// levels in X, with the levels' names in Labels.
 type Chart struct {
 	ID      string    `json:"id"`
 	Kind    ChartKind `json:"kind"`
@@ -211,7 +249,12 @@ type Chart struct {
 	Caption string    `json:"caption"` // how to read it, and what it shows
 	Alt     string    `json:"alt"`     // text alternative: the data in words
 	XLabel  string    `json:"x_label"`
-	YLabel  string    `json:"y_label"` // with unit
+	YLabel  string    `json:"y_label"`
+	XUnit   string    `json:"x_unit,omitempty"` // base units; the renderer scales them and writes them beside the label
+	YUnit   string    `json:"y_unit,omitempty"`
+	// Group names charts that are read side by side, as throughput and CPU
+	// over time: they share their x axis.
+	Group string `json:"group,omitempty"`
 	XLog    bool      `json:"x_log,omitempty"`
 	YLog    bool      `json:"y_log,omitempty"`
 	Series  []Series  `json:"series"`
@@ -228,6 +271,7 @@ type Series struct {
 	Low    []float64   `json:"low,omitempty"`
 	High   []float64   `json:"high,omitempty"`
 	Points [][]float64 `json:"points,omitempty"` // every trial's value behind each Y
+	Notes  []string    `json:"notes,omitempty"`  // a word beside each Y, as a forest chart's verdict
 }
 
 // Band is a shaded stretch of an axis, as the window or a margin.
