@@ -108,7 +108,7 @@ func (r *Run) readSeal() error {
 		r.RootHash = seals[len(seals)-1].RootHash
 		return nil
 	}
-	files, err := hashFiles(r.fsys, "")
+	files, err := hashFiles(r.fsys, "", true)
 	if err != nil {
 		return err
 	}

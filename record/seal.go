@@ -81,8 +81,8 @@ func readSeals(fsys fs.FS) ([]Seal, error) {
 }
 
 // hashFiles hashes every file of a record but the named seal and the rendered
-// reports, sorted by path.
-func hashFiles(fsys fs.FS, seal string) ([]FileHash, error) {
+// reports, sorted by path. Of a live run it leaves out what is being written.
+func hashFiles(fsys fs.FS, seal string, live bool) ([]FileHash, error) {
 	var files []FileHash
 	err := fs.WalkDir(fsys, ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
@@ -90,8 +90,10 @@ func hashFiles(fsys fs.FS, seal string) ([]FileHash, error) {
 			return err
 		case e.IsDir() && name == ReportDir:
 			return fs.SkipDir
-		case e.IsDir() || name == seal || strings.HasPrefix(path.Base(name), tempPrefix):
+		case e.IsDir() || name == seal || live && strings.HasPrefix(path.Base(name), tempPrefix):
 			return nil
+		case !e.Type().IsRegular():
+			return fmt.Errorf("%s is not a plain file", name)
 		}
 		f, err := hashFile(fsys, name)
 		files = append(files, f)
