@@ -6,12 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
-
-	"bakeoff/internal/osenv"
 )
 
 // newManCommand writes the manual pages, for packagers.
-func newManCommand(env *osenv.Env) *cobra.Command {
+func newManCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Write the manual pages into DIR",
