@@ -84,6 +84,9 @@ type Spec struct {
 	Secrets    map[string]string `json:"-"`                // never written anywhere
 	Seed       uint64            `json:"seed"`
 	Common     Common            `json:"common"`
+	// Clock is the measuring clock, whose nanoseconds Op, Completion and
+	// Batcher.Reap speak. Open of this package sets it before Engine.Open.
+	Clock *Clock `json:"-"`
 }
 
 // Common holds the parameters that every engine shares; the driver acts on them.
@@ -98,7 +101,21 @@ type Common struct {
 	Rate      float64       `json:"rate"`    // operations a second over all workers; 0 is a closed loop
 	Arrival   Arrival       `json:"arrival"` // of an open loop
 	MaxBurst  int           `json:"max_burst"`
-	CPUs      []int         `json:"cpus,omitempty"` // cores to pin workers to, in turn
+	// Steps is a rate that changes over time, from the start of the warm-up,
+	// in place of Rate: a staircase or a ramp. The last step's rate stays.
+	Steps []RateStep `json:"steps,omitempty"`
+	// Quantum is the least time between two wake-ups of an open loop. It saves
+	// the generator's CPU and is paid in pacing lag, which is recorded.
+	Quantum time.Duration `json:"quantum,omitempty"`
+	CPUs    []int         `json:"cpus,omitempty"` // cores to pin workers to, in turn
+}
+
+// RateStep is a stretch of time in which the rate goes evenly from one value
+// to another; the two are the same in a staircase.
+type RateStep struct {
+	Duration time.Duration `json:"duration"`
+	From     float64       `json:"from"` // operations a second over all workers
+	To       float64       `json:"to"`
 }
 
 // Arrival names how the operations of an open loop are spaced.
@@ -122,8 +139,11 @@ type Session interface {
 	// time with a fraction of the whole.
 	Prepare(ctx context.Context, progress func(fraction float64)) (*record.DataSet, error)
 	// Worker opens worker number i of n: a Doer or a Batcher, as Shape says.
+	// Calls never overlap. A Batcher is opened, used and closed on one locked
+	// and pinned OS thread, so that it may own a ring or an epoll instance.
 	Worker(ctx context.Context, i, n int) (Worker, error)
-	// Snapshot reads the engine's and the target's own counters.
+	// Snapshot reads the engine's and the target's own counters, while the
+	// workers are at work.
 	Snapshot(ctx context.Context) ([]Count, error)
 	// Close ends the session and frees what it holds. It is safe to call twice.
 	Close() error
@@ -176,13 +196,22 @@ type Batcher interface {
 	Worker
 	// Submit takes operations and returns how many it took, from the front;
 	// fewer than all means that no slot is free. An Op stands for Count
-	// operations with one stamp. Submit may keep what it took in a buffer
-	// until Reap.
+	// operations with one stamp; it is taken whole or not at all, may be
+	// spread over slots, and may come back in several completions. Submit may
+	// keep what it took in a buffer until Reap. ErrDone says that there is
+	// nothing left to do: what is in flight is then reaped, and the work ends.
+	//
+	// A closed loop first submits Shape.InFlight operations of Count 1 and
+	// Slot -1, then one Op for each completion, with its Count and Slot. An
+	// open loop submits what is due, each with its own intended time and Slot
+	// -1, never more than Shape.InFlight in flight.
 	Submit(ops []Op) (int, error)
 	// Reap sends what is buffered, waits until at least one operation is
 	// complete or the clock reaches until (nanoseconds of Clock; 0: do not
 	// wait), and appends what completed to dst. Every operation that Submit
 	// took comes back exactly once, timed out and failed ones included.
+	// An error means that the worker cannot go on; completions that come with
+	// it still count. The driver never asks to wait for much more than 100 ms.
 	Reap(dst []Completion, until int64) ([]Completion, error)
 }
 
@@ -203,7 +232,7 @@ type Op struct {
 }
 
 // Completion is an operation that came back, or Count of them with the same
-// stamps, kind and status.
+// stamps, kind and status. Intended and Sent are those of the Op, unchanged.
 type Completion struct {
 	Intended int64
 	Sent     int64
@@ -230,8 +259,13 @@ const (
 	Dropped           // given up before it was sent
 )
 
-// Side interfaces, for what only some sessions can do.
+// Side interfaces, for what only some sessions and workers can do.
 type (
+	// A Spinner is a Batcher that polls without waiting: it says how much CPU
+	// it has spent so far on polls that found nothing, which is not work.
+	Spinner interface {
+		Spin() time.Duration
+	}
 	// A Verifier checks the data after the window; an error makes the trial invalid.
 	Verifier interface {
 		Verify(ctx context.Context) error
