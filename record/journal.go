@@ -66,7 +66,7 @@ func formatLine(e Event, previous string) (line []byte, sum string, err error) {
 // parseLine reads one line, without its newline.
 func parseLine(line []byte, previous string, seq uint64) (Event, string, error) {
 	i := bytes.LastIndex(line, []byte(sumMark))
-	if i < 0 || !bytes.HasSuffix(line, []byte(`"}`)) {
+	if i < 0 || !bytes.HasSuffix(line[i+len(sumMark):], []byte(`"}`)) {
 		return Event{}, "", errors.New("it has no checksum")
 	}
 	head := line[:i]
