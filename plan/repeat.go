@@ -1,0 +1,123 @@
+package plan
+
+import (
+	"math"
+
+	"bakeoff/record"
+	"bakeoff/stats"
+)
+
+// Decision says how many blocks a plan that is repeated until a precision is
+// reached needs, by its pilot.
+type Decision struct {
+	Blocks int // that are run: the most that any verdict needs, at most Repeat.Max
+	Needed int // the most that any verdict needs; stats.MaxN where that cannot be told
+	// Needs has one entry for each verdict, in the order of Primary and, for
+	// each, of Effects.
+	Needs []Need
+}
+
+// Need is what one verdict's pilot says.
+type Need struct {
+	Measure string
+	Effect  Effect
+	Pilot   int     // pilot blocks in which the effect could be computed
+	SD      float64 // of the effect's logarithm between the pilot's blocks
+	Blocks  int     // needed; stats.MaxN where the pilot cannot tell
+}
+
+// Decide returns how many blocks the pilot asks for. It is false for a plan
+// with a fixed number of blocks, and while the pilot is not complete.
+//
+// For each primary measure and comparison, Stein's second stage takes the
+// deviation of the block log ratios in the pilot and the t quantile that the
+// family of verdicts leaves (Bonferroni); the most demanding one decides.
+func Decide(p *Plan, outcomes []Outcome) (Decision, bool, error) {
+	h, err := replay(p, outcomes)
+	if err != nil || p.Repeat.Pilot == 0 || !h.pilotDone(p) {
+		return Decision{}, false, err
+	}
+	return *h.decided, true, nil
+}
+
+// pilotDone says whether every trial of the pilot has ended.
+func (h *history) pilotDone(p *Plan) bool {
+	return h.next == nil || h.next.Block > p.Repeat.Pilot
+}
+
+// wants says whether the plan has a block of that number, as far as the blocks
+// before it tell: those of the pilot, until the pilot is done.
+func (h *history) wants(p *Plan, block int) bool {
+	switch {
+	case p.Repeat.Pilot == 0:
+		return block <= p.Repeat.Blocks
+	case block <= p.Repeat.Pilot:
+		return true
+	case h.decided == nil:
+		d := p.decide(h.blocks[:p.Repeat.Pilot])
+		h.decided = &d
+	}
+	return block <= h.decided.Blocks
+}
+
+func (p *Plan) decide(pilot [][]Outcome) Decision {
+	d := Decision{Needed: p.Repeat.Pilot}
+	alpha := 0.05 / float64(max(p.Family(), 1))
+	effects := p.Effects()
+	blocks := make([]map[string]Outcome, len(pilot))
+	for i, b := range pilot {
+		blocks[i] = counting(b)
+	}
+	for _, m := range p.Primary {
+		for _, e := range effects {
+			n := need(m.Measure, e, blocks, alpha, p.Repeat)
+			d.Needs = append(d.Needs, n)
+			d.Needed = max(d.Needed, n.Blocks)
+		}
+	}
+	d.Blocks = min(d.Needed, p.Repeat.Max)
+	if p.Order == OrderABBA {
+		d.Blocks += d.Blocks % 2 // Max is even, see checkRepeat
+	}
+	return d
+}
+
+// need applies Stein's second stage to one effect.
+func need(measure string, e Effect, pilot []map[string]Outcome, alpha float64, r Repeat) Need {
+	n := Need{Measure: measure, Effect: e, Blocks: stats.MaxN}
+	var effects []float64
+	for _, block := range pilot {
+		value := func(c record.Cell) (float64, bool) { return block[c.Key()].measured(e.Workload, measure) }
+		if v, ok := e.In(value, true); ok {
+			effects = append(effects, v)
+		}
+	}
+	n.Pilot = len(effects)
+	if n.Pilot < 2 {
+		return n
+	}
+	n.SD = stats.SD(effects)
+	n.Blocks = stats.SteinN(n.SD, float64(n.Pilot-1), alpha, math.Log1p(r.Until), r.Pilot)
+	return n
+}
+
+// counting returns the measured outcomes of a block that count, by cell.
+func counting(block []Outcome) map[string]Outcome {
+	out := map[string]Outcome{}
+	for _, o := range block {
+		if o.counts() && o.Trial.Role == record.RoleMeasure {
+			out[o.Trial.Cell.Key()] = o
+		}
+	}
+	return out
+}
+
+// measured finds the value of a workload's or a host's measure in an outcome.
+func (o Outcome) measured(workload, measure string) (float64, bool) {
+	for _, v := range o.Values {
+		if v.Measure == measure && (v.Workload == workload || v.Workload == "") {
+			return v.Value, true
+		}
+	}
+	return 0, false
+}
