@@ -1,0 +1,310 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"bakeoff/record"
+	"bakeoff/stats"
+)
+
+// subjectOf names a load among the loads of its trial.
+func subjectOf(l record.Load) string {
+	name := l.Workload
+	if l.Part != "" && l.Part != sourcePart {
+		name += " " + l.Part
+	}
+	if l.Instance > 0 {
+		name += fmt.Sprintf(" instance %d", l.Instance)
+	}
+	return name + " on " + l.Host
+}
+
+const sourcePart = "source"
+
+func checkLedger(c *trialCheck) sight {
+	if len(c.trial.Loads) == 0 {
+		return sawNothing("the trial has no load")
+	}
+	var s sight
+	for _, l := range c.trial.Loads {
+		if g := l.Ledger; !g.Closes() {
+			s.objections = append(s.objections, objection{subject: subjectOf(l), found: fmt.Sprintf(
+				"%d + %d offered, but %d completed + %d failed + %d timed out + %d dropped + %d still in flight",
+				g.InFlightOpen, g.Offered, g.Completed, g.Failed, g.TimedOut, g.Dropped, g.InFlightClose)})
+		}
+	}
+	return s
+}
+
+func checkErrors(c *trialCheck) sight {
+	if len(c.trial.Loads) == 0 {
+		return sawNothing("the trial has no load")
+	}
+	var s sight
+	for _, l := range c.trial.Loads {
+		bad := l.Ledger.Failed + l.Ledger.TimedOut
+		ended := bad + l.Ledger.Completed
+		if ended == 0 {
+			s.objections = append(s.objections, objection{subject: subjectOf(l), found: "no operation ended in the window"})
+			continue
+		}
+		share := 100 * float64(bad) / float64(ended)
+		if share > c.limits.errors {
+			found := fmt.Sprintf("%s %% (%d failed, %d timed out of %d)", plain(share), l.Ledger.Failed, l.Ledger.TimedOut, ended)
+			if len(l.Errors) > 0 {
+				found += ": " + l.Errors[0].First
+			}
+			s.objections = append(s.objections, objection{subject: subjectOf(l), found: found})
+		}
+	}
+	return s
+}
+
+func checkMisses(c *trialCheck) sight {
+	if len(c.trial.Loads) == 0 {
+		return sawNothing("the trial has no load")
+	}
+	var s sight
+	for _, l := range c.trial.Loads {
+		for _, k := range l.Kinds {
+			if k.Completed == 0 {
+				continue
+			}
+			if share := 100 * float64(k.Misses) / float64(k.Completed); share > c.limits.misses {
+				s.objections = append(s.objections, objection{subject: subjectOf(l),
+					found: fmt.Sprintf("%s %% of %s (%d of %d)", plain(share), k.Kind, k.Misses, k.Completed)})
+			}
+		}
+	}
+	return s
+}
+
+func checkGenerator(c *trialCheck) sight {
+	s := sawNothing("the loads do not report how busy their workers are")
+	for _, l := range c.trial.Loads {
+		if l.Generator.Workers == 0 {
+			continue
+		}
+		s.blind = ""
+		if busy := 100 * l.Generator.BusyFraction; busy > c.limits.busy {
+			s.objections = append(s.objections, objection{subject: subjectOf(l),
+				found: fmt.Sprintf("the busiest of %d workers was busy %s %% of the window", l.Generator.Workers, plain(busy))})
+		}
+	}
+	return s
+}
+
+func checkPacing(c *trialCheck) sight {
+	s := sawNothing("no open loop: nothing is due at a time of its own")
+	for _, l := range c.trial.Loads {
+		if l.Generator.TargetRate <= 0 {
+			continue
+		}
+		s.blind = ""
+		if lag := float64(l.Generator.PacingLagP99) / 1e9; lag > maxPacingLag {
+			s.objections = append(s.objections, objection{subject: subjectOf(l),
+				found: "99 % were sent within " + quantity(lag, "s")})
+		}
+	}
+	return s
+}
+
+func checkRate(c *trialCheck) sight {
+	s := sawNothing("no open loop: there is no target rate")
+	for _, l := range c.trial.Loads {
+		target, seconds := l.Generator.TargetRate, l.Window.Seconds
+		if target <= 0 || seconds <= 0 {
+			continue
+		}
+		s.blind = ""
+		got := float64(l.Ledger.Completed) / seconds
+		short := 100 * (1 - got/target)
+		if short > c.limits.rateShort+300/math.Sqrt(target*seconds) {
+			s.objections = append(s.objections, objection{
+				subject: subjectOf(l), workload: l.Workload, measures: latencyMeasures(l),
+				found: fmt.Sprintf("%s against a target of %s: %s %% short", quantity(got, "ops/s"), quantity(target, "ops/s"), plain(short))})
+		}
+	}
+	return s
+}
+
+// latencyMeasures names the latency measures that a load gives.
+func latencyMeasures(l record.Load) []string {
+	var names []string
+	for _, kind := range kindsOf(l) {
+		for _, family := range []string{"latency", "service", "response"} {
+			for _, p := range percentiles() {
+				names = append(names, kindPrefix(kind)+family+"."+p.name)
+			}
+			names = append(names, kindPrefix(kind)+family+".mean", kindPrefix(kind)+family+".max")
+		}
+	}
+	return names
+}
+
+// kindsOf lists the kinds of a load's latencies, "all" included.
+func kindsOf(l record.Load) []string {
+	var kinds []string
+	seen := map[string]bool{}
+	for _, lat := range l.Latencies {
+		if !seen[lat.Kind] {
+			seen[lat.Kind] = true
+			kinds = append(kinds, lat.Kind)
+		}
+	}
+	return kinds
+}
+
+func checkSteady(c *trialCheck) sight {
+	s := sawNothing("no load has %d intervals of its window on record", minSteadySeconds)
+	for _, l := range c.trial.Loads {
+		state := steadiness(l)
+		if state == nil {
+			continue
+		}
+		s.blind = ""
+		if math.Abs(state.SlopePercent) > c.limits.slope || state.ExcursionPercent > c.limits.excursion {
+			s.objections = append(s.objections, objection{subject: subjectOf(l), found: fmt.Sprintf(
+				"slope %+.1f %% over the window, largest excursion %.1f %%", state.SlopePercent, state.ExcursionPercent)})
+		}
+	}
+	return s
+}
+
+// steadiness judges the window from its intervals; where there are too few, it
+// is what the load itself found, or nil.
+func steadiness(l record.Load) *record.Steadiness {
+	var at, rate []float64
+	for _, i := range l.Series {
+		if i.Offset < 0 || i.Seconds <= 0 || i.Offset+i.Seconds > l.Window.Seconds+1e-6 {
+			continue
+		}
+		at, rate = append(at, i.Offset+i.Seconds/2), append(rate, float64(i.Completed)/i.Seconds)
+	}
+	mean := stats.Mean(rate)
+	line, ok := stats.LeastSquares(at, rate, 0.05)
+	if len(rate) < minSteadySeconds || mean <= 0 || !ok {
+		return l.Steady
+	}
+	worst := 0.0
+	for tenth := range 10 {
+		part := rate[tenth*len(rate)/10 : (tenth+1)*len(rate)/10]
+		worst = max(worst, math.Abs(stats.Mean(part)/mean-1))
+	}
+	return &record.Steadiness{
+		SlopePercent:     100 * line.Slope * l.Window.Seconds / mean,
+		ExcursionPercent: 100 * worst, Intervals: len(rate),
+	}
+}
+
+func checkWindow(c *trialCheck) sight {
+	s := sawNothing("no load is measured over a window")
+	for _, l := range c.trial.Loads {
+		if l.Ended == endedDone {
+			continue
+		}
+		s.blind = ""
+		if l.Window.Seconds < minWindow {
+			s.objections = append(s.objections, objection{subject: subjectOf(l), found: quantity(l.Window.Seconds, "s")})
+		}
+	}
+	return s
+}
+
+const endedDone = "done"
+
+// tail is how many of a latency's operations there are, and timed out.
+type tail struct {
+	kind      string
+	families  []string // measure families that this histogram feeds
+	total     uint64
+	censored  uint64
+	workload  string
+	subjectOf string
+}
+
+// tails lists the latency histograms of the trial with their counts.
+func tails(c *trialCheck) []tail {
+	var out []tail
+	for _, l := range c.trial.Loads {
+		for _, lat := range l.Latencies {
+			if lat.Type == lagType {
+				continue
+			}
+			out = append(out, tail{kind: lat.Kind, families: familiesOf(lat.Type, isOpenLoop(l)),
+				total: countOf(l, lat.Kind), censored: lat.Censored, workload: l.Workload, subjectOf: subjectOf(l)})
+		}
+	}
+	return out
+}
+
+// countOf is how many operations of a kind a window's histogram holds.
+func countOf(l record.Load, kind string) uint64 {
+	if kind == allKinds {
+		return l.Ledger.Completed + l.Ledger.TimedOut
+	}
+	for _, k := range l.Kinds {
+		if k.Kind == kind {
+			return k.Completed + k.TimedOut
+		}
+	}
+	return 0
+}
+
+func (t tail) measuresAt(p percentile) []string {
+	var names []string
+	for _, family := range t.families {
+		names = append(names, kindPrefix(t.kind)+family+"."+p.name)
+	}
+	return names
+}
+
+func checkTail(c *trialCheck) sight {
+	rows := tails(c)
+	if len(rows) == 0 {
+		return sawNothing("the trial has no latencies")
+	}
+	var s sight
+	for _, t := range rows {
+		if t.total == 0 {
+			continue
+		}
+		for _, p := range percentiles() {
+			beyond := (1 - p.q) * float64(t.total)
+			if beyond >= minTailSamples {
+				continue
+			}
+			severity := record.SeveritySoft
+			if beyond < 1-1e-9 {
+				severity = record.SeverityHard
+			}
+			s.objections = append(s.objections, objection{
+				subject: strings.Join(t.measuresAt(p), ", ") + " of " + t.subjectOf, severity: severity,
+				found:    fmt.Sprintf("%s of %d operations lie beyond it", plain(beyond), t.total),
+				measures: t.measuresAt(p), workload: t.workload})
+		}
+	}
+	return s
+}
+
+func checkCensored(c *trialCheck) sight {
+	rows := tails(c)
+	if len(rows) == 0 {
+		return sawNothing("the trial has no latencies")
+	}
+	var s sight
+	for _, t := range rows {
+		for _, p := range percentiles() {
+			if t.censored == 0 || float64(t.censored) < (1-p.q)*float64(t.total) {
+				continue
+			}
+			s.objections = append(s.objections, objection{
+				subject:  strings.Join(t.measuresAt(p), ", ") + " of " + t.subjectOf,
+				found:    fmt.Sprintf("%d of %d timed out: the true value is longer", t.censored, t.total),
+				measures: t.measuresAt(p), workload: t.workload})
+		}
+	}
+	return s
+}
