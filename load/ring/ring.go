@@ -54,6 +54,7 @@ type Conn struct {
 	sending int  // bytes of Out in the send that is being submitted
 	dirty   bool // on the loop's list of those with something to send
 	blocked bool // the socket's buffer is full: the loop waits until there is room
+	ended   bool // its end was reported
 	closed  bool // removed by the caller
 	armed   bool // io_uring: a receive is outstanding
 	polling bool // io_uring: a poll for room is outstanding
@@ -67,7 +68,7 @@ type Event struct {
 	// Data was received. It belongs to the loop again at the next Wait.
 	Data []byte
 	// Err ends the connection, which the caller must Remove: io.EOF where the
-	// peer closed it, else the system's error, such as ECONNRESET.
+	// peer closed it, else the system's error, such as ECONNRESET. It comes once.
 	Err error
 }
 
@@ -86,8 +87,9 @@ type backend interface {
 	// remove closes the socket. It reports whether the slot is free now; if
 	// not, the backend frees it later through Loop.freed.
 	remove(c *Conn) bool
-	// wait sends what is on l.dirty, waits, and appends to l.events.
-	wait(l *Loop, timeout int64) error
+	// wait sends what is on the loop's dirty list, waits (timeout in
+	// nanoseconds), and appends to its events.
+	wait(timeout int64) error
 	wake() error
 	close() error
 }
@@ -118,7 +120,7 @@ func New(cfg Config) (*Loop, error) {
 		l.free = append(l.free, int32(i))
 	}
 	if cfg.Backend != Epoll {
-		u, err := newURing(cfg, slots)
+		u, err := newURing(l, cfg)
 		if err == nil {
 			l.backend = u
 			return l, nil
@@ -128,7 +130,7 @@ func New(cfg Config) (*Loop, error) {
 		}
 		l.reason = err.Error()
 	}
-	e, err := newEpoll(cfg)
+	e, err := newEpoll(l, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("setting up epoll: %w", err)
 	}
@@ -222,7 +224,7 @@ func (l *Loop) freed(c *Conn) {
 func (l *Loop) Wait(timeout time.Duration) ([]Event, error) {
 	l.events = l.events[:0]
 	l.stats.Waits++
-	if err := l.backend.wait(l, int64(timeout)); err != nil {
+	if err := l.backend.wait(int64(timeout)); err != nil {
 		return nil, fmt.Errorf("waiting in the %s loop: %w", l.name, err)
 	}
 	return l.events, nil
@@ -255,13 +257,16 @@ func (l *Loop) received(c *Conn, data []byte) {
 }
 
 func (l *Loop) failed(c *Conn, err error) {
+	if c.ended {
+		return
+	}
+	c.ended = true
 	l.events = append(l.events, Event{Conn: c, Err: err})
 }
 
 // sent takes away from a connection's output the n bytes that the kernel took
 // of those that were submitted, and reports whether that was all of them.
 func (l *Loop) sent(c *Conn, n int) bool {
-	l.stats.Sends++
 	rest := copy(c.Out, c.Out[n:])
 	c.Out = c.Out[:rest]
 	return rest == 0

@@ -1,0 +1,273 @@
+package ring
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// epoll is the fallback: edge-triggered, so that a request costs no epoll_ctl.
+// Only a socket whose buffer is full is watched for room, and no longer than that.
+type epoll struct {
+	l      *Loop
+	fd     int
+	wakeF  int
+	events []unix.EpollEvent
+	arena  []byte // received data of one wait, from the front, so that it stays in cache
+	used   int
+	least  int     // the least room worth a receive
+	ready  []*Conn // those that may have something to read
+	coarse bool    // the kernel has no epoll_pwait2 (before 5.11)
+	ts     unix.Timespec
+}
+
+const (
+	edge     = uint32(unix.EPOLLIN|unix.EPOLLRDHUP) | 1<<31 // EPOLLET
+	wakeSlot = -1
+	// dataAlign starts each receive on a cache line of its own.
+	dataAlign = 64
+)
+
+func newEpoll(l *Loop, cfg Config) (*epoll, error) {
+	e := &epoll{
+		l: l, fd: -1, wakeF: -1, least: cfg.BufferSize,
+		events: make([]unix.EpollEvent, min(cfg.Conns+1, 1024)),
+		arena:  make([]byte, max(64*cfg.BufferSize, 256<<10)),
+		ready:  make([]*Conn, 0, cfg.Conns),
+	}
+	var err error
+	if e.fd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return nil, err
+	}
+	if e.wakeF, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		e.close()
+		return nil, fmt.Errorf("making an eventfd: %w", err)
+	}
+	ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: wakeSlot}
+	if err := unix.EpollCtl(e.fd, unix.EPOLL_CTL_ADD, e.wakeF, &ev); err != nil {
+		e.close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *epoll) add(c *Conn) error {
+	ev := unix.EpollEvent{Events: edge, Fd: c.slot}
+	return unix.EpollCtl(e.fd, unix.EPOLL_CTL_ADD, c.fd, &ev)
+}
+
+func (e *epoll) remove(c *Conn) bool {
+	_ = unix.EpollCtl(e.fd, unix.EPOLL_CTL_DEL, c.fd, nil) // closing does it too, unless the descriptor was copied
+	_ = unix.Close(c.fd)
+	return true
+}
+
+func (e *epoll) wait(timeout int64) error {
+	if err := e.flush(); err != nil {
+		return err
+	}
+	e.used = 0
+	if len(e.ready) > 0 {
+		timeout = 0
+	}
+	n, err := e.poll(timeout)
+	if err != nil {
+		return err
+	}
+	for i := range e.events[:n] {
+		if err := e.note(&e.events[i]); err != nil {
+			return err
+		}
+	}
+	e.receive()
+	return nil
+}
+
+// flush sends the output of every connection that has some.
+func (e *epoll) flush() error {
+	for _, c := range e.l.dirty {
+		c.dirty = false
+		if c.closed {
+			continue
+		}
+		e.l.stats.Sends++
+		n, errno := send(c.fd, c.Out)
+		if errno != 0 && errno != syscall.EAGAIN {
+			e.l.failed(c, errno)
+			continue
+		}
+		if e.l.sent(c, n) {
+			continue
+		}
+		e.l.stats.Short++
+		c.blocked = true
+		if err := e.watch(c, edge|unix.EPOLLOUT); err != nil {
+			return err
+		}
+	}
+	e.l.dirty = e.l.dirty[:0]
+	return nil
+}
+
+func (e *epoll) watch(c *Conn, events uint32) error {
+	ev := unix.EpollEvent{Events: events, Fd: c.slot}
+	if err := unix.EpollCtl(e.fd, unix.EPOLL_CTL_MOD, c.fd, &ev); err != nil {
+		return fmt.Errorf("watching a full socket: %w", err)
+	}
+	return nil
+}
+
+// poll asks without blocking first, which needs no word to the runtime.
+func (e *epoll) poll(timeout int64) (int, error) {
+	p := unsafe.Pointer(&e.events[0])
+	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(e.fd), uintptr(p), uintptr(len(e.events)), 0, 0, 0)
+	if errno == 0 && n == 0 && timeout != 0 && len(e.l.events) == 0 {
+		n, errno = e.block(timeout)
+	}
+	if errno == syscall.EINTR {
+		return 0, nil
+	}
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
+// block waits for an event. Without epoll_pwait2 the wait is in whole
+// milliseconds, rounded down to zero under one: the caller then spins.
+func (e *epoll) block(timeout int64) (uintptr, syscall.Errno) {
+	p, fd, n := unsafe.Pointer(&e.events[0]), uintptr(e.fd), uintptr(len(e.events))
+	if !e.coarse {
+		var ts unsafe.Pointer
+		if timeout > 0 {
+			e.ts = unix.NsecToTimespec(timeout)
+			ts = unsafe.Pointer(&e.ts)
+		}
+		r, _, errno := syscall.Syscall6(unix.SYS_EPOLL_PWAIT2, fd, uintptr(p), n, uintptr(ts), 0, 0)
+		if errno != syscall.ENOSYS {
+			return r, errno
+		}
+		e.coarse = true
+	}
+	ms := int64(-1)
+	if timeout > 0 {
+		ms = min(timeout/1e6, 1<<30)
+	}
+	r, _, errno := syscall.Syscall6(unix.SYS_EPOLL_PWAIT, fd, uintptr(p), n, uintptr(ms), 0, 0)
+	return r, errno
+}
+
+// note takes in one event.
+func (e *epoll) note(ev *unix.EpollEvent) error {
+	if ev.Fd == wakeSlot {
+		var b [8]byte
+		_, _ = unix.Read(e.wakeF, b[:])
+		return nil
+	}
+	c := e.l.conns[ev.Fd]
+	if c == nil {
+		return nil
+	}
+	if c.blocked && ev.Events&(unix.EPOLLOUT|unix.EPOLLERR|unix.EPOLLHUP) != 0 {
+		c.blocked = false
+		e.l.Send(c)
+		if err := e.watch(c, edge); err != nil {
+			return err
+		}
+	}
+	c.hangup = c.hangup || ev.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
+	if !c.ready && (c.hangup || ev.Events&unix.EPOLLIN != 0) {
+		c.ready = true
+		e.ready = append(e.ready, c)
+	}
+	return nil
+}
+
+// receive reads from those that are ready, each until it has no more, as far
+// as the arena goes; the rest stay ready for the next wait.
+func (e *epoll) receive() {
+	done := 0
+	for _, c := range e.ready {
+		if c.closed {
+			done++
+			continue
+		}
+		if !e.drain(c) {
+			break
+		}
+		c.ready = false
+		done++
+	}
+	e.ready = e.ready[:copy(e.ready, e.ready[done:])]
+}
+
+// drain reads all that one socket has and reports whether it could.
+func (e *epoll) drain(c *Conn) bool {
+	for {
+		room := e.arena[e.used:]
+		if len(room) < e.least {
+			return false
+		}
+		n, errno := recv(c.fd, room)
+		switch {
+		case errno == syscall.EAGAIN:
+			return true
+		case errno == syscall.EINTR:
+			continue
+		case errno != 0:
+			e.l.failed(c, errno)
+			return true
+		case n == 0:
+			e.l.failed(c, io.EOF)
+			return true
+		}
+		e.l.received(c, room[:n:n])
+		e.used += (n + dataAlign - 1) &^ (dataAlign - 1)
+		// A short read has emptied the socket (epoll(7)), unless its end is still to be seen.
+		if n < len(room) && !c.hangup {
+			return true
+		}
+	}
+}
+
+func (e *epoll) wake() error { return wakeUp(e.wakeF) }
+
+func (e *epoll) close() error {
+	var errs []error
+	for _, fd := range []int{e.wakeF, e.fd} {
+		if fd >= 0 {
+			errs = append(errs, unix.Close(fd))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// send and recv do not block, so the runtime need not know of them.
+
+func send(fd int, b []byte) (int, syscall.Errno) {
+	n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), 0
+}
+
+func recv(fd int, b []byte) (int, syscall.Errno) {
+	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), 0
+}
+
+func wakeUp(fd int) error {
+	one := [8]byte{1}
+	if _, err := unix.Write(fd, one[:]); err != nil && !errors.Is(err, unix.EAGAIN) {
+		return fmt.Errorf("waking the loop: %w", err)
+	}
+	return nil
+}

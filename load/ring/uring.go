@@ -1,0 +1,521 @@
+package ring
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// What a completion belongs to, in the top byte of its user data; the slot is
+// in the low half. A slot is not given out again before its last completion,
+// so nothing stale can be mistaken for something new.
+const (
+	forRecv = 1 << 56
+	forSend = 2 << 56
+	forPoll = 3 << 56
+	forWake = 4 << 56
+
+	kindMask = 0xff << 56
+)
+
+// uring is the io_uring backend: fixed files, a multishot receive a socket
+// into a ring of provided buffers, sends that are complete, cut short or
+// refused by the time that the submitting system call returns.
+type uring struct {
+	l     *Loop
+	fd    int
+	efd   int // the registered ring's index, or fd where it could not be had
+	flags uintptr
+	tid   int // the thread that registered it
+	wakeF int // eventfd
+
+	rings, sqeMem  []byte
+	sqes           []sqe
+	owners         []*Conn // by SQE: the connection whose Out it sends, else nil
+	cqes           []cqe
+	sqTail         *uint32
+	cqHead, cqTail *uint32
+	tail, queued   uint32 // SQEs made, and of those not yet submitted
+
+	pbufMem, bufMem []byte
+	pbufs           []pbuf
+	bufSize         int
+	bufTail         uint16
+	lent            []uint16 // buffers whose data the caller sees until the next wait
+
+	arg   eventsArg
+	ts    timespec
+	fdArg int32 // what a files update points to
+}
+
+func newURing(l *Loop, cfg Config) (u *uring, err error) {
+	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
+		return nil, errors.New("the io_uring backend needs a little-endian machine")
+	}
+	u = &uring{l: l, fd: -1, wakeF: -1, bufSize: cfg.BufferSize}
+	defer func() {
+		if err != nil {
+			u.close()
+		}
+	}()
+	p, err := setup(cfg.Conns)
+	if err != nil {
+		return nil, err
+	}
+	u.fd = p.fd
+	if err := u.mapRings(&p.params); err != nil {
+		return nil, err
+	}
+	if err := u.registerFiles(len(l.conns)); err != nil {
+		return nil, err
+	}
+	if err := u.registerBuffers(cfg.Conns); err != nil {
+		return nil, err
+	}
+	u.registerSelf()
+	if u.wakeF, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return nil, fmt.Errorf("making an eventfd: %w", err)
+	}
+	return u, u.armWake()
+}
+
+type made struct {
+	fd     int
+	params params
+}
+
+// setup makes the ring, without the SQ array where the kernel can.
+func setup(conns int) (made, error) {
+	entries := min(pow2(2*conns), 4096)
+	flags := uint32(setupSingleIssuer | setupDeferTaskrun | setupCQSize | setupClamp | setupSubmitAll)
+	for _, more := range []uint32{setupNoSQArray, 0} {
+		m := made{params: params{flags: flags | more, cqEntries: uint32(4 * entries)}}
+		fd, _, errno := syscall.Syscall(sysSetup, uintptr(entries), uintptr(unsafe.Pointer(&m.params)), 0)
+		if errno == syscall.EINVAL && more != 0 {
+			continue
+		}
+		if errno != 0 {
+			return m, whyNot(errno)
+		}
+		m.fd = int(fd)
+		unix.CloseOnExec(m.fd)
+		if need := uint32(featSingleMmap | featNoDrop | featExtArg | featCQESkip); m.params.features&need != need {
+			unix.Close(m.fd)
+			return m, errors.New("the kernel's io_uring lacks features of Linux 6.1")
+		}
+		return m, nil
+	}
+	return made{}, errors.New("the kernel's io_uring is older than Linux 6.1")
+}
+
+func pow2(n int) int { return 1 << bits.Len(uint(max(n, 32)-1)) }
+
+func (u *uring) mapRings(p *params) (err error) {
+	const prot, flags = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_SHARED | unix.MAP_POPULATE
+	size := p.cq.cqes + p.cqEntries*uint32(unsafe.Sizeof(cqe{}))
+	withArray := p.flags&setupNoSQArray == 0
+	if withArray {
+		size = max(size, p.sq.array+4*p.sqEntries)
+	}
+	if u.rings, err = unix.Mmap(u.fd, offsetRings, int(size), prot, flags); err != nil {
+		return fmt.Errorf("mapping the rings: %w", err)
+	}
+	if u.sqeMem, err = unix.Mmap(u.fd, offsetSQEs, int(p.sqEntries)*int(unsafe.Sizeof(sqe{})), prot, flags); err != nil {
+		return fmt.Errorf("mapping the submission entries: %w", err)
+	}
+	u.sqes = unsafe.Slice((*sqe)(unsafe.Pointer(&u.sqeMem[0])), p.sqEntries)
+	u.cqes = unsafe.Slice((*cqe)(unsafe.Pointer(&u.rings[p.cq.cqes])), p.cqEntries)
+	u.owners = make([]*Conn, p.sqEntries)
+	u.sqTail = u.word(p.sq.tail)
+	u.cqHead, u.cqTail = u.word(p.cq.head), u.word(p.cq.tail)
+	if withArray {
+		array := unsafe.Slice(u.word(p.sq.array), p.sqEntries)
+		for i := range array {
+			array[i] = uint32(i)
+		}
+	}
+	return nil
+}
+
+func (u *uring) word(offset uint32) *uint32 {
+	return (*uint32)(unsafe.Pointer(&u.rings[offset]))
+}
+
+func (u *uring) register(op uintptr, arg unsafe.Pointer, n int) (int, error) {
+	r, _, errno := syscall.Syscall6(sysRegister, uintptr(u.fd), op, uintptr(arg), uintptr(n), 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(r), nil
+}
+
+func (u *uring) registerFiles(slots int) error {
+	fds := make([]int32, slots)
+	for i := range fds {
+		fds[i] = -1
+	}
+	if _, err := u.register(registerFiles, unsafe.Pointer(&fds[0]), len(fds)); err != nil {
+		return fmt.Errorf("registering %d files: %w", slots, err)
+	}
+	return nil
+}
+
+// registerBuffers makes as few receive buffers as a round of the loop is likely
+// to need: they are used in turn, so more of them would only miss the cache. A
+// shortage costs no data: the receive that found none is armed again.
+func (u *uring) registerBuffers(conns int) (err error) {
+	n := min(pow2(conns), 4096)
+	const prot, flags = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_POPULATE
+	if u.pbufMem, err = unix.Mmap(-1, 0, n*int(unsafe.Sizeof(pbuf{})), prot, flags); err != nil {
+		return fmt.Errorf("mapping the buffer ring: %w", err)
+	}
+	if u.bufMem, err = unix.Mmap(-1, 0, n*u.bufSize, prot, flags); err != nil {
+		return fmt.Errorf("mapping %d receive buffers of %d bytes: %w", n, u.bufSize, err)
+	}
+	u.pbufs = unsafe.Slice((*pbuf)(unsafe.Pointer(&u.pbufMem[0])), n)
+	reg := pbufReg{addr: uint64(uintptr(unsafe.Pointer(&u.pbufMem[0]))), entries: uint32(n)}
+	if _, err = u.register(registerPbufRing, unsafe.Pointer(&reg), 1); err != nil {
+		return fmt.Errorf("registering the buffer ring: %w", err)
+	}
+	u.lent = make([]uint16, 0, n)
+	for i := range n {
+		u.lent = append(u.lent, uint16(i))
+	}
+	u.recycle()
+	return nil
+}
+
+// registerSelf registers the ring with this thread, which saves a reference
+// count an enter. Where that fails, the plain descriptor does.
+func (u *uring) registerSelf() {
+	up := rsrcUpdate{offset: ^uint32(0), data: uint64(u.fd)}
+	u.efd, u.flags = u.fd, enterGetEvents|enterExtArg
+	if _, err := u.register(registerRingFDs, unsafe.Pointer(&up), 1); err == nil {
+		u.efd, u.flags, u.tid = int(up.offset), u.flags|enterRegistered, unix.Gettid()
+	}
+}
+
+// recycle gives the buffers that the caller saw back to the kernel.
+func (u *uring) recycle() {
+	if len(u.lent) == 0 {
+		return
+	}
+	mask := uint16(len(u.pbufs) - 1)
+	published := u.pbufs[0].word &^ 0xffff
+	for _, bid := range u.lent {
+		b := &u.pbufs[u.bufTail&mask]
+		b.addr = uint64(uintptr(unsafe.Pointer(&u.bufMem[int(bid)*u.bufSize])))
+		b.len = uint32(u.bufSize)
+		if b == &u.pbufs[0] {
+			b.word = published | uint32(bid)
+		} else {
+			b.word = uint32(bid)
+		}
+		u.bufTail++
+	}
+	// The tail shares a word with entry 0's buffer id; the atomic store
+	// releases the entries written above to the kernel, which acquires it.
+	atomic.StoreUint32(&u.pbufs[0].word, u.pbufs[0].word&0xffff|uint32(u.bufTail)<<16)
+	u.lent = u.lent[:0]
+}
+
+// next returns a cleared submission entry. The rings hold one receive, one
+// send and one poll a connection with room to spare, but a full one is no
+// error: it is submitted first.
+func (u *uring) next() (*sqe, error) {
+	if u.queued == uint32(len(u.sqes)) {
+		if err := u.submit(); err != nil {
+			return nil, err
+		}
+	}
+	i := u.tail & uint32(len(u.sqes)-1)
+	u.tail++
+	u.queued++
+	u.owners[i] = nil
+	s := &u.sqes[i]
+	*s = sqe{}
+	return s, nil
+}
+
+func (u *uring) armWake() error {
+	s, err := u.next()
+	if err != nil {
+		return err
+	}
+	s.opcode, s.fd, s.len = opPollAdd, int32(u.wakeF), pollMulti
+	s.opFlags = unix.POLLIN
+	s.userData = forWake
+	return nil
+}
+
+func (u *uring) armRecv(c *Conn) error {
+	s, err := u.next()
+	if err != nil {
+		return err
+	}
+	s.opcode, s.flags, s.ioprio = opRecv, sqeFixedFile|sqeBufferSelect, recvMultishot
+	s.fd, s.userData = c.slot, forRecv|uint64(c.slot)
+	c.armed = true
+	return nil
+}
+
+func (u *uring) armPoll(c *Conn) error {
+	s, err := u.next()
+	if err != nil {
+		return err
+	}
+	s.opcode, s.flags, s.fd = opPollAdd, sqeFixedFile, c.slot
+	s.opFlags = unix.POLLOUT
+	s.userData = forPoll | uint64(c.slot)
+	c.polling = true
+	return nil
+}
+
+// queueSend makes the entry that sends c.Out. MSG_DONTWAIT has the kernel
+// finish with it at submission: it takes all (no completion), or completes
+// with how much it took. No send is ever pending, so two sends on a socket cannot
+// overtake one another and Out can be written again as soon as wait returns.
+func (u *uring) queueSend(c *Conn) error {
+	s, err := u.next()
+	if err != nil {
+		return err
+	}
+	s.opcode, s.flags, s.fd = opSend, sqeFixedFile|sqeSkipSuccess, c.slot
+	s.addr, s.len = uint64(uintptr(unsafe.Pointer(&c.Out[0]))), uint32(len(c.Out))
+	s.opFlags = unix.MSG_NOSIGNAL | unix.MSG_WAITALL | unix.MSG_DONTWAIT
+	s.userData = forSend | uint64(c.slot)
+	u.owners[(u.tail-1)&uint32(len(u.sqes)-1)] = c
+	return nil
+}
+
+// setFile puts a descriptor, or none (-1), into the table of fixed files.
+func (u *uring) setFile(slot int32, fd int) error {
+	u.fdArg = int32(fd)
+	up := rsrcUpdate{offset: uint32(slot), data: uint64(uintptr(unsafe.Pointer(&u.fdArg)))}
+	_, err := u.register(registerFilesUpdate, unsafe.Pointer(&up), 1)
+	return err
+}
+
+func (u *uring) add(c *Conn) error {
+	if err := u.setFile(c.slot, c.fd); err != nil {
+		return err
+	}
+	return u.armRecv(c)
+}
+
+// remove closes the socket. An outstanding receive keeps the slot until its
+// last completion, which the shutdown brings about.
+func (u *uring) remove(c *Conn) bool {
+	_ = unix.Shutdown(c.fd, unix.SHUT_RDWR) // fails on a socket that was reset, which is done already
+	_ = u.setFile(c.slot, -1)
+	_ = unix.Close(c.fd)
+	return !c.armed && !c.polling
+}
+
+func (u *uring) wait(timeout int64) error {
+	u.recycle()
+	for _, c := range u.l.dirty {
+		c.dirty = false
+		if c.closed {
+			continue
+		}
+		if err := u.queueSend(c); err != nil {
+			return err
+		}
+	}
+	u.l.dirty = u.l.dirty[:0]
+	for first := true; first || u.queued > 0; first = false {
+		if err := u.enter(timeout); err != nil {
+			return err
+		}
+		if err := u.reap(); err != nil {
+			return err
+		}
+		if len(u.l.events) > 0 {
+			timeout = 0
+		}
+	}
+	return nil
+}
+
+// submit makes room in the submission ring, without waiting.
+func (u *uring) submit() error {
+	for u.queued > 0 {
+		if err := u.enter(0); err != nil {
+			return err
+		}
+		if err := u.reap(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enter submits what is queued and waits for a completion until timeout.
+func (u *uring) enter(timeout int64) error {
+	atomic.StoreUint32(u.sqTail, u.tail)
+	var r uintptr
+	var errno syscall.Errno
+	u.arg.timeout = 0
+	if timeout > 0 {
+		u.ts = timespec{sec: timeout / 1e9, nsec: timeout % 1e9}
+		u.arg.timeout = uint64(uintptr(unsafe.Pointer(&u.ts)))
+	}
+	if timeout == 0 || atomic.LoadUint32(u.cqTail) != *u.cqHead {
+		// It does not block, so the runtime need not know.
+		r, _, errno = syscall.RawSyscall6(sysEnter, uintptr(u.efd), uintptr(u.queued), 0, u.flags, uintptr(unsafe.Pointer(&u.arg)), unsafe.Sizeof(u.arg))
+	} else {
+		r, _, errno = syscall.Syscall6(sysEnter, uintptr(u.efd), uintptr(u.queued), 1, u.flags, uintptr(unsafe.Pointer(&u.arg)), unsafe.Sizeof(u.arg))
+	}
+	switch errno {
+	case 0:
+		u.submitted(uint32(r))
+	case syscall.ETIME, syscall.EINTR, syscall.EAGAIN, syscall.EBUSY:
+		// Nothing was submitted: time is up, a signal came, or completions must be taken first.
+	default:
+		return errno
+	}
+	return nil
+}
+
+// submitted empties the output of the connections whose sends the kernel took.
+// Those that it cut short are put back by their completions, before the caller
+// sees them.
+func (u *uring) submitted(n uint32) {
+	mask := uint32(len(u.sqes) - 1)
+	for i := u.tail - u.queued; n > 0; n-- {
+		if c := u.owners[i&mask]; c != nil {
+			u.owners[i&mask] = nil
+			u.l.stats.Sends++
+			c.sending = len(c.Out)
+			c.Out = c.Out[:0]
+		}
+		i++
+		u.queued--
+	}
+}
+
+// reap takes the completions that are there.
+func (u *uring) reap() error {
+	head, mask := *u.cqHead, uint32(len(u.cqes)-1)
+	tail := atomic.LoadUint32(u.cqTail)
+	var err error
+	for ; head != tail && err == nil; head++ {
+		q := u.cqes[head&mask]
+		slot := uint32(q.userData)
+		switch q.userData & kindMask {
+		case forRecv:
+			err = u.onRecv(u.l.conns[slot], q)
+		case forSend:
+			err = u.onSend(u.l.conns[slot], q.res)
+		case forPoll:
+			u.onPoll(u.l.conns[slot])
+		case forWake:
+			err = u.onWake(q)
+		}
+	}
+	atomic.StoreUint32(u.cqHead, head)
+	return err
+}
+
+func (u *uring) onRecv(c *Conn, q cqe) error {
+	if q.flags&cqeMore == 0 {
+		c.armed = false
+	}
+	if q.res > 0 {
+		bid := uint16(q.flags >> 16)
+		u.lent = append(u.lent, bid)
+		if !c.closed {
+			at := int(bid) * u.bufSize
+			u.l.received(c, u.bufMem[at:at+int(q.res):at+int(q.res)])
+		}
+	}
+	if c.closed {
+		u.letGo(c)
+		return nil
+	}
+	switch {
+	case q.res == 0:
+		u.l.failed(c, io.EOF)
+	case q.res < 0 && syscall.Errno(-q.res) != syscall.ENOBUFS:
+		u.l.failed(c, syscall.Errno(-q.res))
+	case !c.armed:
+		u.l.stats.Rearmed++
+		return u.armRecv(c)
+	}
+	return nil
+}
+
+// onSend handles a send that the kernel did not take whole.
+func (u *uring) onSend(c *Conn, res int32) error {
+	if c == nil || c.closed {
+		return nil
+	}
+	c.Out = c.Out[:c.sending]
+	if res < 0 && syscall.Errno(-res) != syscall.EAGAIN {
+		u.l.failed(c, syscall.Errno(-res))
+		return nil
+	}
+	u.l.stats.Short++
+	if u.l.sent(c, int(max(res, 0))) {
+		return nil
+	}
+	c.blocked = true
+	return u.armPoll(c)
+}
+
+func (u *uring) onPoll(c *Conn) {
+	c.polling = false
+	if c.closed {
+		u.letGo(c)
+		return
+	}
+	c.blocked = false
+	u.l.Send(c)
+}
+
+func (u *uring) onWake(q cqe) error {
+	var b [8]byte
+	_, _ = unix.Read(u.wakeF, b[:]) // EAGAIN where it was read already
+	if q.res < 0 {
+		return fmt.Errorf("polling the eventfd: %w", syscall.Errno(-q.res))
+	}
+	if q.flags&cqeMore == 0 {
+		return u.armWake()
+	}
+	return nil
+}
+
+func (u *uring) letGo(c *Conn) {
+	if !c.armed && !c.polling {
+		u.l.freed(c)
+	}
+}
+
+func (u *uring) wake() error { return wakeUp(u.wakeF) }
+
+func (u *uring) close() error {
+	if u.tid != 0 && u.tid == unix.Gettid() {
+		up := rsrcUpdate{offset: uint32(u.efd)}
+		_, _ = u.register(unregisterRingFDs, unsafe.Pointer(&up), 1)
+	}
+	var errs []error
+	for _, fd := range []int{u.wakeF, u.fd} {
+		if fd >= 0 {
+			errs = append(errs, unix.Close(fd))
+		}
+	}
+	for _, m := range [][]byte{u.rings, u.sqeMem, u.pbufMem, u.bufMem} {
+		if m != nil {
+			errs = append(errs, unix.Munmap(m))
+		}
+	}
+	return errors.Join(errs...)
+}
