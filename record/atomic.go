@@ -78,12 +78,19 @@ func makeDir(dir string) error {
 	return syncDir(filepath.Dir(dir))
 }
 
+// workDir is the directory inside a run directory that holds what servers
+// under test need while the run goes on. It is no part of the record, outlives
+// a crash, and is removed when the record is sealed.
+const workDir = tempPrefix + "work"
+
 // removeTemps removes what a crash left half-written below dir.
 func removeTemps(dir string) error {
 	return filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
+		case e.IsDir() && e.Name() == workDir:
+			return fs.SkipDir
 		case !strings.HasPrefix(e.Name(), tempPrefix):
 			return nil
 		case e.IsDir():

@@ -61,7 +61,7 @@ func (c *copier) all() error {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && name == ReportDir:
+		case e.IsDir() && (name == ReportDir || name == workDir):
 			return fs.SkipDir
 		case !e.IsDir() && !c.derived(name):
 			files = append(files, name)

@@ -150,6 +150,10 @@ func TestReopen(t *testing.T) {
 	if _, _, err := Reopen(w.Dir(), clock()); !errors.Is(err, ErrInUse) {
 		t.Errorf("a second writer got %v, want ErrInUse", err)
 	}
+	dir, err := w.WorkDir()
+	must(t, err)
+	work := filepath.Join(dir, "dump.rdb")
+	must(t, os.WriteFile(work, []byte("data"), 0o644))
 	must(t, w.Close())
 	must(t, os.WriteFile(filepath.Join(w.Dir(), TrialsDir, "0001", tempPrefix+"1"), []byte("half"), 0o644))
 	again, events, err := Reopen(w.Dir(), clock())
@@ -159,8 +163,14 @@ func TestReopen(t *testing.T) {
 		t.Errorf("%d events, want 4", len(events))
 	}
 	must(t, again.Append("resume", nil))
+	if _, err := os.Stat(work); err != nil {
+		t.Errorf("the work directory did not outlive the crash: %v", err)
+	}
 	if _, err := again.Seal(); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Dir(work)); !os.IsNotExist(err) {
+		t.Errorf("the work directory is still in the sealed record: %v", err)
 	}
 	if report, err := Verify(w.Dir()); err != nil || !report.OK() {
 		t.Errorf("verify: %+v, %v", report, err)

@@ -88,7 +88,7 @@ func hashFiles(fsys fs.FS, seal string, live bool) ([]FileHash, error) {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && name == ReportDir:
+		case e.IsDir() && (name == ReportDir || live && name == workDir):
 			return fs.SkipDir
 		case e.IsDir() || name == seal || live && strings.HasPrefix(path.Base(name), tempPrefix):
 			return nil

@@ -155,6 +155,16 @@ func lockJournal(dir string, flags int) (*os.File, error) {
 // Dir is the run directory.
 func (w *Writer) Dir() string { return w.dir }
 
+// WorkDir makes, and returns, a directory for what servers under test need
+// while the run goes on: it is no part of the record, and Seal removes it.
+func (w *Writer) WorkDir() (string, error) {
+	dir, err := filepath.Abs(filepath.Join(w.dir, workDir))
+	if err != nil {
+		return "", err
+	}
+	return dir, makeDir(dir)
+}
+
 // Append adds one event to the journal and returns when it is on the disk. A
 // line that could not be written whole is taken back; where even that fails,
 // the journal takes no more.
@@ -269,7 +279,8 @@ func (w *Writer) Seal() (string, error) {
 	if w.broken != nil {
 		return "", fmt.Errorf("sealing the record: the journal is not whole: %w", w.broken)
 	}
-	if err := removeTemps(w.dir); err != nil {
+	err := errors.Join(removeTemps(w.dir), os.RemoveAll(filepath.Join(w.dir, workDir)))
+	if err != nil {
 		return "", fmt.Errorf("sealing the record: %w", err)
 	}
 	root, err := seal(w.dir, 1, w.now())
