@@ -49,6 +49,7 @@ type uring struct {
 	bufSize         int
 	bufTail         uint16
 	lent            []uint16 // buffers whose data the caller sees until the next wait
+	idle            []*Conn  // those to receive from again once the buffers are back
 
 	arg   eventsArg
 	ts    timespec
@@ -321,6 +322,9 @@ func (u *uring) remove(c *Conn) bool {
 
 func (u *uring) wait(timeout int64) error {
 	u.recycle()
+	if err := u.rearm(); err != nil {
+		return err
+	}
 	for _, c := range u.l.dirty {
 		c.dirty = false
 		if c.closed {
@@ -342,6 +346,21 @@ func (u *uring) wait(timeout int64) error {
 			timeout = 0
 		}
 	}
+	return nil
+}
+
+// rearm receives again where the buffers had run out.
+func (u *uring) rearm() error {
+	for _, c := range u.idle {
+		if c.closed {
+			continue
+		}
+		u.l.stats.Rearmed++
+		if err := u.armRecv(c); err != nil {
+			return err
+		}
+	}
+	u.idle = u.idle[:0]
 	return nil
 }
 
@@ -412,7 +431,7 @@ func (u *uring) reap() error {
 		slot := uint32(q.userData)
 		switch q.userData & kindMask {
 		case forRecv:
-			err = u.onRecv(u.l.conns[slot], q)
+			u.onRecv(u.l.conns[slot], q)
 		case forSend:
 			err = u.onSend(u.l.conns[slot], q.res)
 		case forPoll:
@@ -425,7 +444,7 @@ func (u *uring) reap() error {
 	return err
 }
 
-func (u *uring) onRecv(c *Conn, q cqe) error {
+func (u *uring) onRecv(c *Conn, q cqe) {
 	if q.flags&cqeMore == 0 {
 		c.armed = false
 	}
@@ -439,7 +458,7 @@ func (u *uring) onRecv(c *Conn, q cqe) error {
 	}
 	if c.closed {
 		u.letGo(c)
-		return nil
+		return
 	}
 	switch {
 	case q.res == 0:
@@ -447,10 +466,8 @@ func (u *uring) onRecv(c *Conn, q cqe) error {
 	case q.res < 0 && syscall.Errno(-q.res) != syscall.ENOBUFS:
 		u.l.failed(c, syscall.Errno(-q.res))
 	case !c.armed:
-		u.l.stats.Rearmed++
-		return u.armRecv(c)
+		u.idle = append(u.idle, c)
 	}
-	return nil
 }
 
 // onSend handles a send that the kernel did not take whole.
