@@ -6,6 +6,7 @@ type node struct {
 	kind  kind
 	line  int
 	text  string
+	null  bool // nothing was written, or null
 	items []*node
 	pairs []pair
 }

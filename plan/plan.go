@@ -89,9 +89,9 @@ type PowerSource struct {
 type Service struct {
 	Name     string
 	Host     string
-	Command  []string          // empty: it runs already, at Endpoint; ${option} is replaced by Resolve
+	Command  []string          // empty: it runs already, at Endpoint; Resolve replaces {option}
 	Embedded string            // "kv": bakeoff's own server, started as a process of its own
-	Options  map[string]string // of an embedded server, or for ${option} in Command, Endpoint, Ready and Version
+	Options  map[string]string // of an embedded server, or for {option} in Command, Env, Endpoint, Ready and Version
 	Env      map[string]string
 	Dir      string // working directory; "" is one of the run's own
 	CPUs     string // cores to pin it to, "0-3"
@@ -164,8 +164,8 @@ type Setting struct {
 	Kind   string // sysctl, file, governor, command
 	Target string // sysctl key, path, command's name; "" for governor
 	Value  string // wanted, as read back
-	// The commands of kind command: Apply and Restore get the value in place
-	// of ${value}; Read prints it.
+	// The commands of kind command: {value} in Apply is the value, Read prints
+	// it, {before} in Restore is what Read printed before.
 	Apply, Read, Restore []string
 }
 
@@ -193,6 +193,7 @@ type Assignment struct {
 	Value any
 	Line  int
 
+	keys  pathKeys
 	value *node
 }
 
@@ -308,6 +309,9 @@ type Engine struct {
 	Kinds      []string    // of operation
 	Target     bool        // it works on a service or a target
 	Embedded   bool        // bakeoff has an embedded server for it
+	// Check, where it is not nil, judges what the types of the parameters
+	// cannot tell. It contacts nothing.
+	Check func(w Workload) error
 }
 
 // Parameter describes one parameter of an engine. Type is one of string, bool,

@@ -1,0 +1,163 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// An Error is one thing wrong with a plan file, and how to mend it.
+type Error struct {
+	File     string
+	Line     int    // 0 where it is about the file as a whole
+	Key      string // path of the key, as "workloads.get.window"
+	Found    string
+	Expected string
+	Mend     string // what to write instead; may be empty
+}
+
+// Error puts everything in one line.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d", e.Line)
+	}
+	b.WriteString(": ")
+	if e.Key != "" {
+		b.WriteString(e.Key + ": ")
+	}
+	fmt.Fprintf(&b, "found %s, expected %s", e.Found, e.Expected)
+	if e.Mend != "" {
+		b.WriteString("; " + e.Mend)
+	}
+	return b.String()
+}
+
+// maxErrors bounds how many errors Parse collects: a file that is no plan at
+// all would give one for every line.
+const maxErrors = 20
+
+// Errors are all the errors of a plan file, by line.
+type Errors []*Error
+
+// Error lists them, one on each line.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, one := range e {
+		lines[i] = one.Error()
+	}
+	if len(e) == maxErrors {
+		lines = append(lines, fmt.Sprintf("%s: only the first %d errors are shown; mend these first", e[0].File, maxErrors))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap gives errors.As the single errors.
+func (e Errors) Unwrap() []error {
+	out := make([]error, len(e))
+	for i, one := range e {
+		out[i] = one
+	}
+	return out
+}
+
+// faults collects errors, each once.
+type faults struct {
+	file string
+	all  Errors
+	seen map[Error]bool
+	// lenient leaves keys unnoted that must be there: levels may set them.
+	lenient bool
+}
+
+// add notes a fault at a line.
+func (f *faults) add(line int, key, found, expected, mend string) {
+	e := Error{f.file, line, key, found, expected, mend}
+	if f.seen[e] || f.full() {
+		return
+	}
+	if f.seen == nil {
+		f.seen = map[Error]bool{}
+	}
+	f.seen[e] = true
+	f.all = append(f.all, &e)
+}
+
+func (f *faults) full() bool { return len(f.all) >= maxErrors }
+
+// err returns what was collected, nil where that is nothing.
+func (f *faults) err() error {
+	if len(f.all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(f.all, func(a, b *Error) int { return cmp.Compare(a.Line, b.Line) })
+	return f.all
+}
+
+// quote shows text that was found, cut where it is long.
+func quote(s string) string {
+	if r := []rune(s); len(r) > 80 {
+		s = string(r[:77]) + "..."
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// nearest returns the name that s was probably meant to be, "" where none is near.
+func nearest(s string, names []string) string {
+	best, least := "", len(s)/3+2
+	for _, n := range names {
+		if d := distance(strings.ToLower(s), strings.ToLower(n)); d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to insert, delete, change or swap with
+// their neighbour that turn a into b (Damerau's restricted edit distance).
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64
+	}
+	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row := make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := last[j-1]
+			if a[i-1] != b[j-1] {
+				change++
+			}
+			row[j] = min(change, last[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}
+
+// oneOf lists names as a choice: "a, b or c".
+func oneOf(names []string) string {
+	switch len(names) {
+	case 0:
+		return "nothing (there is none)"
+	case 1:
+		return names[0]
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}
+
+// meant suggests the nearest name, or nothing.
+func meant(s string, names []string) string {
+	if n := nearest(s, names); n != "" {
+		return "did you mean " + n + "?"
+	}
+	return ""
+}
