@@ -57,7 +57,11 @@ func pair(t *testing.T, network string) (int, net.Conn) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	fd, err := Dial(t.Context(), "tcp", ln.Addr().String(), time.Second)
+	conn, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := Take(conn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,6 +363,14 @@ func TestFull(t *testing.T) {
 			t.Errorf("got %v, want ErrFull", err)
 		}
 	})
+}
+
+func TestTakeRefusesWhatIsNoSocket(t *testing.T) {
+	a, b := net.Pipe()
+	defer b.Close()
+	if fd, err := Take(a); err == nil {
+		t.Errorf("took descriptor %d out of a pipe", fd)
+	}
 }
 
 func TestAddRefusesWhatIsNoSocket(t *testing.T) {
