@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A Unit is what a printed number is in: a product of powers of dimensions,
@@ -41,8 +42,10 @@ func ParseUnit(s string) (Unit, error) {
 	return result, nil
 }
 
-// unitNames lists the units that are written without a prefix.
-func unitNames() map[string]Unit {
+// unitNames returns the units that are written without a prefix.
+var unitNames = sync.OnceValue(listUnits)
+
+func listUnits() map[string]Unit {
 	base := func(name string, dims ...string) Unit {
 		u := Unit{name, big.NewRat(1, 1), map[string]int{}}
 		for _, d := range dims {
@@ -80,9 +83,9 @@ func unitNames() map[string]Unit {
 	return names
 }
 
-// prefixed lists the units that take SI prefixes, and those of data binary ones.
-func prefixed() []string {
-	return []string{"B", "b", "bit", "s", "W", "Wh", "J", "Hz", "ops", "op", "IOPS", "pps", "T", "TPM", "g", "BTU"}
+// takesPrefix reports whether a unit takes SI prefixes, and those of data binary ones.
+func takesPrefix(name string) bool {
+	return slices.Contains([]string{"B", "b", "bit", "s", "W", "Wh", "J", "Hz", "ops", "op", "IOPS", "pps", "T", "TPM", "g", "BTU"}, name)
 }
 
 func parseUnitWord(word string) (Unit, error) {
@@ -94,7 +97,7 @@ func parseUnitWord(word string) (Unit, error) {
 		name, found := strings.CutPrefix(word, prefix)
 		u, known := names[name]
 		binary := strings.HasSuffix(prefix, "i")
-		if found && known && slices.Contains(prefixed(), name) && (!binary || name == "B" || name == "b" || name == "bit") {
+		if found && known && takesPrefix(name) && (!binary || name == "B" || name == "b" || name == "bit") {
 			return Unit{word, new(big.Rat).Mul(u.scale, scale), u.power}, nil
 		}
 	}
@@ -104,13 +107,13 @@ func parseUnitWord(word string) (Unit, error) {
 	return Unit{}, fmt.Errorf("%q is not known; write a unit such as MB/s, MiB, ms, W, %%, x, ops/s, TPM, USD or 1", word)
 }
 
-func prefixes() map[string]*big.Rat {
+var prefixes = sync.OnceValue(func() map[string]*big.Rat {
 	return map[string]*big.Rat{
 		"n": big.NewRat(1, 1e9), "u": big.NewRat(1, 1e6), "µ": big.NewRat(1, 1e6), "m": big.NewRat(1, 1e3),
 		"k": big.NewRat(1e3, 1), "K": big.NewRat(1e3, 1), "M": big.NewRat(1e6, 1), "G": big.NewRat(1e9, 1), "T": big.NewRat(1e12, 1),
 		"Ki": big.NewRat(1<<10, 1), "Mi": big.NewRat(1<<20, 1), "Gi": big.NewRat(1<<30, 1), "Ti": big.NewRat(1<<40, 1),
 	}
-}
+})
 
 // String returns the unit as it was written or composed.
 func (u Unit) String() string { return u.name }
