@@ -18,7 +18,7 @@ func topFields() []field {
 		{name: "together", shape: shapeBool, doc: "true: all workloads run at once in every trial"},
 		{name: "ladder", shape: shapeBool, doc: "true: the levels of the one factor add up, step by step"},
 		{name: "compare", shape: shapeTexts, doc: "the effects wanted: a factor, \"a within b\" or \"a x b\"; absent, every factor"},
-		{name: "primary", shape: shapeNamed, keys: primaryFields(), doc: "the measures that decide, each with its direction and margin"},
+		{name: "primary", shape: shapeNamed, of: shapeMeasure, keys: primaryFields(), doc: "the measures that decide, each with its direction and margin"},
 		{name: "repeat", shape: shapeSection, keys: repeatFields(), doc: "how many blocks are run"},
 		{name: "order", shape: shapeEnum, values: []string{string(OrderBlocks), string(OrderABBA)}, doc: "blocks: a seeded shuffle of all cells in each block; abba: two cells, A B then B A"},
 		{name: "retries", shape: shapeCount, doc: "how often a block with an invalid trial is repeated; absent, 2"},

@@ -24,9 +24,7 @@ func Parse(name string, src []byte, catalog Catalog) (*Plan, error) {
 		return nil, f.err()
 	}
 	top = withLocalHost(top)
-	f.lenient = true // what levels set may be missing
-	f.section("", top, field{keys: topFields()})
-	f.lenient = false
+	f.checkTop(top)
 
 	p := newPlan(name, src, top)
 	p.Factors = f.readFactors(top, p.tree)
@@ -51,6 +49,21 @@ func Parse(name string, src []byte, catalog Catalog) (*Plan, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// checkTop judges every key by its shape. Inside the description, what levels
+// set may be missing.
+func (f *faults) checkTop(top *node) {
+	fields := topFields()
+	for i, k := range fields {
+		if n := top.get(k.name); n != nil && slices.Contains(sections(), k.name) {
+			f.lenient = true
+			f.check(k.name, n.line, n, k)
+			f.lenient = false
+			fields[i].shape = shapeAny
+		}
+	}
+	f.section("", top, field{keys: fields})
 }
 
 // newPlan reads what stands by itself.

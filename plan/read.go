@@ -89,7 +89,8 @@ func (r *reader) value(y *yaml.Node, path string, depth int) *node {
 	case yaml.MappingNode:
 		return r.mapping(y, path, depth)
 	}
-	return &node{kind: scalar, line: y.Line, text: y.Value, null: y.Tag == "!!null"}
+	// The word null stays a word: an engine is called so.
+	return &node{kind: scalar, line: y.Line, text: y.Value, null: y.Tag == "!!null" && y.Value != "null"}
 }
 
 func (r *reader) mapping(y *yaml.Node, path string, depth int) *node {

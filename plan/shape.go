@@ -17,6 +17,7 @@ type shape string
 const (
 	shapeText     shape = "text"
 	shapeName     shape = "name"     // of a host, service, workload or factor
+	shapeMeasure  shape = "measure"  // the name of a measure
 	shapeBool     shape = "bool"     // true or false
 	shapeCount    shape = "count"    // 250, 100k
 	shapePositive shape = "positive" // a count above 0
@@ -52,6 +53,15 @@ type field struct {
 	values []string // of an enum
 	keys   []field  // of sections
 	open   bool     // the section takes further keys of any shape
+	of     shape    // of the names of a named section; absent, shapeName
+}
+
+// nameShape is how the names of a named section are written.
+func (f field) nameShape() shape {
+	if f.of == "" {
+		return shapeName
+	}
+	return f.of
 }
 
 // scalarFault judges the text of a single value. It returns what was expected
@@ -74,6 +84,10 @@ func (s shape) scalarFault(text string, values []string) (expected, mend string)
 		}
 	case shapeName:
 		return nameFault(text)
+	case shapeMeasure:
+		if !measureText.MatchString(text) {
+			return "the name of a measure, as throughput or get.latency.p99.9", ""
+		}
 	case shapeCPUs:
 		if !isCPUList(text) {
 			return "a list of cores such as 2 or 0-3,8", ""
@@ -94,7 +108,7 @@ func (s shape) quantityFault(text string) (expected, mend string) {
 			return "a count above 0", ""
 		}
 	case shapeFloat:
-		if !regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`).MatchString(text) {
+		if !floatText.MatchString(text) {
 			return "a decimal number such as 0.99", ""
 		}
 	case shapeSeed:
@@ -131,8 +145,21 @@ func unitFault(err error) (expected, mend string) {
 	return "", ""
 }
 
+// The names that a plan gives, and those of measures.
+const (
+	namePattern    = `^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`
+	measurePattern = `^[A-Za-z0-9_][A-Za-z0-9_./%-]{0,63}$`
+)
+
+var (
+	nameText    = regexp.MustCompile(namePattern)
+	measureText = regexp.MustCompile(measurePattern)
+	floatText   = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+	optionText  = regexp.MustCompile(`\{[A-Za-z0-9_-]+\}`)
+)
+
 func nameFault(text string) (expected, mend string) {
-	if !regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`).MatchString(text) {
+	if !nameText.MatchString(text) {
 		return "a name of letters, digits, _ and -, at most 64 of them", ""
 	}
 	return "", ""
@@ -173,7 +200,7 @@ func isCPUList(text string) bool {
 func urlFault(text string) (expected, mend string) {
 	const form = "a URL such as redis://127.0.0.1:6379 or unix:///run/redis.sock"
 	// {option} of a service may stand for any part.
-	u, err := url.Parse(regexp.MustCompile(`\{[A-Za-z0-9_-]+\}`).ReplaceAllString(text, "1"))
+	u, err := url.Parse(optionText.ReplaceAllString(text, "1"))
 	if err != nil || u.Scheme == "" || u.Host == "" && u.Path == "" && u.Opaque == "" {
 		return form, ""
 	}
@@ -286,7 +313,7 @@ func (f *faults) named(key string, n *node, want field) {
 		return
 	}
 	for _, p := range n.pairs {
-		if expected, mend := nameFault(p.key); expected != "" {
+		if expected, mend := want.nameShape().scalarFault(p.key, nil); expected != "" {
 			f.add(p.line, key, quote(p.key), expected, mend)
 		}
 		f.section(join(key, p.key), p.value, want)

@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"bakeoff/record"
+)
+
+// trialOverhead is what a trial takes beside its load, for estimates: services
+// started and stopped, settings, facts, draining.
+const trialOverhead = 2 * time.Second
+
+// An Estimate is how long a plan will take, if all goes well.
+type Estimate struct {
+	Cells       int
+	Blocks      int // the least: those of the pilot, where the number is not fixed
+	MaxBlocks   int
+	Trials      int // in Blocks
+	MaxTrials   int // in MaxBlocks
+	Time        time.Duration
+	MaxTime     time.Duration
+	Assumptions []string // that the times rest on
+}
+
+// Estimate works out trials and time.
+func (p *Plan) Estimate() (Estimate, error) {
+	cells := p.Cells()
+	e := Estimate{Cells: len(cells), Blocks: max(p.Repeat.Blocks, p.Repeat.Pilot), MaxBlocks: max(p.Repeat.Blocks, p.Repeat.Max)}
+	var block time.Duration
+	open := false
+	trials := p.blockOrder(1, 1)
+	for _, t := range trials {
+		r, err := p.Resolve(t.Cell)
+		if err != nil {
+			return Estimate{}, err
+		}
+		d, ends := r.duration()
+		block += d + trialOverhead
+		open = open || !ends
+	}
+	e.Trials, e.MaxTrials = len(trials)*e.Blocks, len(trials)*e.MaxBlocks
+	e.Time, e.MaxTime = block*time.Duration(e.Blocks), block*time.Duration(e.MaxBlocks)
+	e.Assumptions = []string{
+		fmt.Sprintf("%v a trial for starting and stopping services, settings, facts and draining", trialOverhead),
+		"no time for preparing data sets, which depends on the target",
+		fmt.Sprintf("no block is repeated; each may be, up to %d times", p.Retries),
+	}
+	if open {
+		e.Assumptions = append(e.Assumptions, "work that ends by itself takes as long as its deadline allows")
+	}
+	return e, nil
+}
+
+// duration is how long the load of a trial takes; ends is false where that is
+// only bounded, by a deadline.
+func (r Resolved) duration() (d time.Duration, ends bool) {
+	ends = true
+	for _, w := range r.Workloads {
+		d = max(d, w.Warmup+w.Window, w.Deadline)
+		ends = ends && w.Window > 0
+	}
+	return d, ends
+}
+
+// A Table is rows of text under their columns.
+type Table struct {
+	Columns []string
+	Rows    [][]string
+}
+
+// TrialTable lists the trials in the order in which they will run, if none is
+// invalid: those of the pilot, where the number of blocks is not fixed.
+func (p *Plan) TrialTable() Table {
+	t := Table{Columns: []string{"trial", "block"}}
+	for _, f := range p.Factors {
+		t.Columns = append(t.Columns, f.Name)
+	}
+	if p.AA {
+		t.Columns = append(t.Columns, "role")
+	}
+	for block := 1; block <= max(p.Repeat.Blocks, p.Repeat.Pilot); block++ {
+		for _, trial := range p.blockOrder(block, 1) {
+			row := []string{fmt.Sprintf("%04d", len(t.Rows)+1), fmt.Sprint(block)}
+			row = append(row, levels(trial.Cell)...)
+			if p.AA {
+				row = append(row, string(trial.Role))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
+
+// CellTable lists the cells and what each sets. A value that a ladder leaves as
+// it is stays empty.
+func (p *Plan) CellTable() (Table, error) {
+	var t Table
+	var paths []string
+	for _, f := range p.Factors {
+		t.Columns = append(t.Columns, f.Name)
+		for _, s := range allSets(f) {
+			paths = append(paths, s.Path)
+		}
+	}
+	t.Columns = append(t.Columns, paths...)
+	for _, c := range p.Cells() {
+		tree, err := p.at(c)
+		if err != nil {
+			return Table{}, err
+		}
+		row := levels(c)
+		for _, path := range paths {
+			keys, _, _ := splitPath(path)
+			n := tree
+			for _, k := range keys {
+				n = n.get(k)
+			}
+			row = append(row, n.String())
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t, nil
+}
+
+func levels(c record.Cell) []string {
+	out := make([]string, len(c))
+	for i, l := range c {
+		out[i] = l.Level
+	}
+	return out
+}
+
+// String writes a value as in a flow style plan; "" for none.
+func (n *node) String() string {
+	if n == nil {
+		return ""
+	}
+	var parts []string
+	switch n.kind {
+	case list:
+		for _, item := range n.items {
+			parts = append(parts, item.String())
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case mapping:
+		for _, p := range n.pairs {
+			parts = append(parts, p.key+": "+p.value.String())
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return n.text
+}
