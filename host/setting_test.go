@@ -346,16 +346,18 @@ func TestCommandSetting(t *testing.T) {
 
 func TestCommandSettingFaults(t *testing.T) {
 	spec := func(apply, read string) SettingSpec {
-		return SettingSpec{Kind: "command", Target: "thing", Value: "on", TimeoutSeconds: 0.2,
+		return SettingSpec{Kind: "command", Target: "thing", Value: "on",
 			Apply: []string{"sh", "-c", apply}, Read: []string{"sh", "-c", read}, Restore: []string{"true"}}
 	}
+	slow := spec("sleep 60", "echo on")
+	slow.TimeoutSeconds = 0.2
 	for name, c := range map[string]struct {
 		spec SettingSpec
 		want []string
 	}{
 		"fails":      {spec("echo no such thing >&2; exit 3", "echo on"), []string{"exit status 3", "it said: no such thing", "setting thing (sh -c 'echo no"}},
 		"no effect":  {spec("true", "echo off"), []string{`to "on"`, `reads "off" afterwards`, "sh -c 'echo off'"}},
-		"never ends": {spec("sleep 60", "echo on"), []string{"killed: no end within 200ms"}},
+		"never ends": {slow, []string{"killed: no end within 200ms"}},
 		"floods":     {spec("true", "head -c 1000000 /dev/zero"), []string{"printed more than 64 KiB"}},
 		"not there":  {SettingSpec{Kind: "command", Target: "x", Value: "1", Apply: []string{"/no/such/{value}"}, Read: []string{"true"}}, []string{"/no/such/1", "no such file"}},
 	} {

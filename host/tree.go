@@ -14,6 +14,10 @@ import (
 // maxFile bounds what is read of one file; /proc and /sys have none as large.
 const maxFile = 4 << 20
 
+// filePatience is how long any one file of a healthy kernel may take, also on a
+// machine that is busy.
+const filePatience = 2 * time.Second
+
 // errHung says that the kernel gave no answer: a device or a file system behind
 // the file is stuck.
 var errHung = errors.New("no answer from the kernel")
