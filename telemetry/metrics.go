@@ -1,6 +1,10 @@
 package telemetry
 
-import "bakeoff/record"
+import (
+	"slices"
+
+	"bakeoff/record"
+)
 
 // Metrics returns every metric that a collector of this product can give, in
 // the order of the collectors. Its instances are named in each metric's Doc.
@@ -9,7 +13,7 @@ func Metrics() []Metric {
 	for _, group := range [][]Metric{
 		cpuMetrics(), frequencyMetrics(), memoryMetrics(), diskMetrics(), nicMetrics(), softnetMetrics(),
 		interruptMetrics(), pressureMetrics(), raplMetrics(), throttleMetrics(),
-		processMetrics(), selfMetrics(), neighbourMetrics(), clockMetrics(), PowerMetrics(),
+		processMetrics(), clockMetrics(), PowerMetrics(),
 	} {
 		all = append(all, group...)
 	}
@@ -144,7 +148,7 @@ func softnetMetrics() []Metric {
 func interruptMetrics() []Metric {
 	return []Metric{
 		counter("irq.count", "1", `interrupts of one device or kind, added over cores; instance is the device as /proc/interrupts names it ("eth0-TxRx-0") or the kind ("LOC")`),
-		counter("irq.cpu", "1", `interrupts of all devices and kinds that one core took; instance "cpu0"`),
+		counter("irq.cpu", "1", `interrupts that one core took, added over devices and kinds (a few overlap, as NMI and PMI); instance "cpu0"`),
 		counter("softirq.count", "1", `software interrupts of one kind, added over cores; instance "NET_RX"`),
 	}
 }
@@ -176,6 +180,10 @@ func throttleMetrics() []Metric {
 }
 
 func processMetrics() []Metric {
+	return slices.Concat(serviceMetrics(), selfMetrics(), neighbourMetrics())
+}
+
+func serviceMetrics() []Metric {
 	const of = `; instance "redis" is a service with all its processes and their children, ended ones included, "redis/1234" one process that runs`
 	return []Metric{
 		counter("process.cpu.user", "s", "CPU time in user mode"+of),
@@ -198,12 +206,13 @@ func selfMetrics() []Metric {
 		counter("self.cpu.system", "s", "CPU time in kernel mode of the bakeoff process itself, without its children"),
 		gauge("self.rss", "B", "resident memory of the bakeoff process itself"),
 		gauge("self.threads", "1", "threads of the bakeoff process itself"),
+		counter("self.children.cpu", "s", "CPU time since sampling began of processes that bakeoff started, other than named services, such as the commands of an exec workload"),
 	}
 }
 
 func neighbourMetrics() []Metric {
 	return []Metric{
-		counter("neighbour.cpu", "s", `CPU time since sampling began of processes that are neither a named service nor bakeoff; instance "" is all of them, else the command's name, given once it has used 0.05 s`),
+		counter("neighbour.cpu", "s", `CPU time since sampling began of processes that are neither a named service nor bakeoff; instance "" is all of them, else the command's name ("(ended)" for processes too short-lived to be seen), given once it has used 0.05 s`),
 		counter("neighbour.unattributed", "s", "CPU time since sampling began, in user and kernel mode, that no visible process accounts for: kernel threads, and processes outside this PID namespace; a lower bound"),
 	}
 }
