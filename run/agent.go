@@ -5,32 +5,48 @@ package run
 import (
 	"context"
 
+	"bakeoff/host"
 	"bakeoff/load"
+	"bakeoff/plan"
 	"bakeoff/record"
 )
 
-// An Agent acts on one host. Everything that crosses it is serialisable: the
-// in-process agent is one implementation, agents on other hosts are another.
+// An Agent acts on one machine. Everything that crosses it is serialisable: the
+// in-process agent (Local) is one implementation, agents on other machines are
+// another. Calls never overlap, but for those of different agents.
 type Agent interface {
-	// Facts says what the host is now.
+	// Check says what would keep these settings, services and loads from
+	// running here: a problem a line, each with how to mend it. It changes
+	// nothing.
+	Check(ctx context.Context, job Job) ([]string, error)
+	// Facts says what the machine is now.
 	Facts(ctx context.Context) (record.Facts, error)
 
 	// ReadSettings returns the present value of each setting, in order, nil
 	// where it cannot be read.
 	ReadSettings(ctx context.Context, s []SettingSpec) ([]*string, error)
-	// ApplySetting sets one value.
+	// ApplySetting sets one value; one that is not in effect afterwards is an error.
 	ApplySetting(ctx context.Context, s SettingSpec) error
 	// RestoreSetting puts back the value that ReadSettings found before.
 	RestoreSetting(ctx context.Context, s SettingSpec, before string) error
 
 	// StartService starts a server under test, pinned, and returns when it is
 	// ready. One that runs already is found and described.
-	StartService(ctx context.Context, s ServiceSpec) (record.Service, error)
-	// StopService stops it: politely, then by SIGKILL after its timeout.
-	StopService(ctx context.Context, name string) error
+	StartService(ctx context.Context, s ServiceSpec) (Started, error)
+	// StopService stops it: politely, then by SIGKILL after its timeout. It is
+	// safe to call for one that is not running.
+	StopService(ctx context.Context, name string) (Ended, error)
+	// CheckService returns an error, with the end of its output, where a
+	// service that was started has died.
+	CheckService(ctx context.Context, name string) error
+	// EndOrphans ends processes that an earlier process of bakeoff started
+	// and did not live to stop, and no others. It returns what it ended, in words.
+	EndOrphans(ctx context.Context, orphans []Orphan) ([]string, error)
 
-	// OpenLoad opens sessions and prepares their data sets.
-	OpenLoad(ctx context.Context, specs []load.Spec, progress func(load.Progress)) ([]record.DataSet, error)
+	// OpenLoad opens sessions and prepares their data sets: one DataSet for
+	// each spec, nil for a load without one. Progress may be called from time
+	// to time, from one goroutine.
+	OpenLoad(ctx context.Context, specs []LoadSpec, progress func(load.Progress)) ([]*record.DataSet, error)
 	// Measure runs what OpenLoad opened: warm-up, window, drain, verification,
 	// with telemetry around it.
 	Measure(ctx context.Context, watch WatchSpec, progress func(load.Progress)) (Measured, error)
@@ -38,39 +54,60 @@ type Agent interface {
 	CloseLoad(ctx context.Context) error
 }
 
-// SettingSpec is one setting to be applied on a host.
-type SettingSpec struct {
-	Kind   string `json:"kind"`
-	Target string `json:"target"`
-	Value  string `json:"value"`
-	// Apply, Read and Restore are the command triple of kind "command".
-	Apply   []string `json:"apply,omitempty"`
-	Read    []string `json:"read,omitempty"`
-	Restore []string `json:"restore,omitempty"`
-}
+// SettingSpec is one setting to be applied on a machine.
+type SettingSpec = host.SettingSpec
 
 // ServiceSpec is a server under test, resolved for one cell.
 type ServiceSpec struct {
-	Name         string            `json:"name"`
-	Command      []string          `json:"command,omitempty"`
-	Env          map[string]string `json:"env,omitempty"`
-	Dir          string            `json:"dir,omitempty"`
-	CPUs         string            `json:"cpus,omitempty"`
-	Endpoint     string            `json:"endpoint"`
-	ReadySeconds float64           `json:"ready_seconds"`
-	Ready        []string          `json:"ready,omitempty"`
-	Version      []string          `json:"version,omitempty"`
-	Process      string            `json:"process,omitempty"`
-	Signal       string            `json:"signal,omitempty"`
-	StopSeconds  float64           `json:"stop_seconds"`
-	Log          string            `json:"log,omitempty"` // file that takes its output
+	host.ServiceSpec
+	// Embedded names bakeoff's own server ("kv"), started as a process of its
+	// own from the agent's own binary; Command is then empty.
+	Embedded string            `json:"embedded,omitempty"`
+	Options  map[string]string `json:"options,omitempty"` // of an embedded server
+	// OwnDir says that Dir is the run's: it is emptied before each start, so
+	// that nothing of the last trial is found there.
+	OwnDir bool `json:"own_dir,omitempty"`
+}
+
+// Started describes a service that is up.
+type Started struct {
+	Service record.Service `json:"service"`
+	Orphan  Orphan         `json:"orphan"` // how to find it again after a crash
+}
+
+// Ended is what is left of a service that was stopped.
+type Ended struct {
+	// Log is the end of what it printed, at most 1 MiB.
+	Log []byte `json:"log,omitempty"`
+}
+
+// An Orphan identifies the processes of a service so that they can be ended
+// after a crash, and nothing else in their place.
+type Orphan struct {
+	Name string `json:"name"`
+	// PIDFile is where the agent keeps the processes' identity, from before
+	// they are started until they have stopped.
+	PIDFile string `json:"pid_file"`
+}
+
+// LoadSpec is one part of one workload, for the machine that runs it.
+type LoadSpec struct {
+	load.Spec
+	// SecretsFrom names files and environment variables of the machine that
+	// runs the load: the secrets themselves never cross.
+	SecretsFrom []plan.Secret `json:"secrets_from,omitempty"`
+	// GeneratorCPUs lists the cores of the load's workers ("2-5"); empty: those
+	// that no service is pinned to.
+	GeneratorCPUs string `json:"generator_cpus,omitempty"`
 }
 
 // WatchSpec says what telemetry is taken while a load is measured.
 type WatchSpec struct {
+	Host            string           `json:"host"` // stands in every reading
 	IntervalSeconds float64          `json:"interval_seconds"`
 	Collectors      []string         `json:"collectors,omitempty"` // empty: all that are supported
 	Processes       map[string][]int `json:"processes,omitempty"`  // name -> PIDs
+	Names           []string         `json:"names,omitempty"`      // processes to be found by name
 	Power           []PowerSpec      `json:"power,omitempty"`
 }
 
@@ -81,9 +118,10 @@ type PowerSpec struct {
 	Options map[string]string `json:"options,omitempty"`
 }
 
-// Measured is what one host's loads and collectors produced in one trial.
+// Measured is what one machine's loads and collectors produced in one trial.
 type Measured struct {
-	Results  []load.Result          `json:"results"`
+	Results  []load.Result          `json:"results"` // in the order of OpenLoad's specs
 	Readings []record.Reading       `json:"readings"`
 	Costs    []record.CollectorCost `json:"costs"`
+	Warnings []record.Warning       `json:"warnings,omitempty"` // of placing the loads
 }

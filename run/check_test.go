@@ -1,0 +1,60 @@
+package run
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestCheck(t *testing.T) {
+	agent := newFake()
+	cfg := newConfig(t, parse(t, fakePlan), agent)
+	problems, err := Check(context.Background(), cfg)
+	if err != nil || len(problems) > 0 {
+		t.Fatalf("problems %v, %v", problems, err)
+	}
+	if _, err := os.Stat(cfg.Dir); !os.IsNotExist(err) {
+		t.Error("checking made the directory for runs")
+	}
+	agent.untouched(t)
+}
+
+func TestCheckFindsProblems(t *testing.T) {
+	agent := newFake()
+	delete(agent.settings, "vm.swappiness")
+	p := parse(t, strings.Replace(fakePlan, "low: {settings.lab.sysctl.vm.swappiness: \"10\"}", "low: {settings.lab.sysctl.vm.swappiness: \"11\"}", 1))
+	problems, err := Check(context.Background(), newConfig(t, p, agent))
+	if err != nil || len(problems) != 1 || problems[0].String() != "host lab: no setting vm.swappiness" {
+		t.Errorf("problems %v, %v", problems, err)
+	}
+	p = parse(t, strings.Replace(fakePlan, `"null"`, "quantum", 1))
+	problems, err = Check(context.Background(), newConfig(t, p, newFake()))
+	if err != nil || len(problems) != 1 || !strings.Contains(problems[0].String(), `workloads.get: no engine "quantum"`) {
+		t.Errorf("problems %v, %v", problems, err)
+	}
+	cfg := newConfig(t, parse(t, fakePlan), newFake())
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Dir = filepath.Join(file, "runs")
+	problems, err = Check(context.Background(), cfg)
+	if err != nil || len(problems) != 1 || !strings.Contains(problems[0].String(), "runs cannot be written to") {
+		t.Errorf("problems %v, %v", problems, err)
+	}
+}
+
+func TestCheckOfAReadOnlyDirectory(t *testing.T) {
+	dir, remount := mountSmall(t)
+	remount(unix.MS_RDONLY, "")
+	cfg := newConfig(t, parse(t, fakePlan), newFake())
+	cfg.Dir = dir
+	problems, err := Check(context.Background(), cfg)
+	if err != nil || len(problems) != 1 || !strings.Contains(problems[0].String(), "read-only file system") {
+		t.Errorf("problems %v, %v", problems, err)
+	}
+}
