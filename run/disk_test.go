@@ -40,8 +40,8 @@ func mountSmall(t *testing.T) (dir string, remount func(flags uintptr, options s
 	}
 }
 
-// TestFullDisk fills the disk with a trial's telemetry: the trial is recorded as
-// failed, the run stops, the record is whole, and with room it goes on.
+// TestFullDisk fills the disk with a trial's telemetry: the trial is recorded
+// with the reason, the run stops, the record is whole, and with room it goes on.
 func TestFullDisk(t *testing.T) {
 	dir, remount := mountSmall(t)
 	agent := newFake()
@@ -60,14 +60,14 @@ func TestFullDisk(t *testing.T) {
 	}
 	agent.untouched(t)
 	run := verified(t, s.Dir)
-	if statuses(run) != "complete failed" || !strings.Contains(run.Trials[1].Reason, "no space left on device") {
+	if statuses(run) != "complete interrupted" || !strings.Contains(run.Trials[1].Reason, "no space left on device") {
 		t.Errorf("trials: %s, %+v", statuses(run), run.Trials)
 	}
 	remount(0, "size=64m")
 	agent.readings = 2
 	cfg.Resume = s.Dir
 	s, err = Execute(context.Background(), cfg)
-	if err != nil || s.Outcome != Done || s.Trials[record.StatusComplete] != 5 || s.Trials[record.StatusFailed] != 1 {
+	if err != nil || s.Outcome != Done || s.Trials[record.StatusComplete] != 4 || s.Trials[record.StatusInterrupted] != 1 {
 		t.Fatalf("with room again: %+v, %v", s, err)
 	}
 	agent.untouched(t)

@@ -92,7 +92,7 @@ func (r *trialRun) live(ctx context.Context) {
 			return errors.Join(r.checkServices(ctx), atEnd(ctx, sign), r.factsAfter(ctx))
 		}},
 	} {
-		if err := r.phase(ctx, p.name, r.limitOf(p.name), p.fn); err != nil {
+		if err := r.phase(ctx, p.name, p.fn); err != nil {
 			r.fail(ctx, p.name, err)
 			return
 		}
@@ -100,20 +100,26 @@ func (r *trialRun) live(ctx context.Context) {
 	r.judge()
 }
 
-// limitOf is the longest that a phase may take in all; 0 where only progress is
-// asked for.
-func (r *trialRun) limitOf(phase string) time.Duration {
-	if phase != PhaseMeasure {
-		return 0
+// watchdog is what ends a phase that hangs: starting services may be quiet for
+// as long as they may take, the rest for as long as the run allows.
+func (r *trialRun) watchdog(phase string) *watchdog {
+	cfg := r.x.cfg
+	dog := &watchdog{clock: cfg.Clock, stall: cfg.Stall, what: "phase " + phase}
+	switch phase {
+	case PhaseStart:
+		for _, s := range r.jobs.Services {
+			dog.stall = max(dog.stall, s.Ready.Timeout+slack)
+		}
+	case PhaseMeasure:
+		if limit := r.jobs.limit(); limit > 0 {
+			dog.limit = limit + 2*cfg.Stall
+		}
 	}
-	if limit := r.jobs.limit(); limit > 0 {
-		return limit + 2*r.x.cfg.Stall
-	}
-	return 0
+	return dog
 }
 
 // phase takes one step, journalled before and after.
-func (r *trialRun) phase(ctx context.Context, name string, limit time.Duration, fn func(context.Context, func()) error) error {
+func (r *trialRun) phase(ctx context.Context, name string, fn func(context.Context, func()) error) error {
 	x := r.x
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -124,7 +130,7 @@ func (r *trialRun) phase(ctx context.Context, name string, limit time.Duration, 
 	started := x.cfg.Clock.Now()
 	r.enter(name, started)
 	x.emit(Event{Kind: PhaseBegins, Trial: r.t, Phase: name})
-	dog := &watchdog{clock: x.cfg.Clock, stall: x.cfg.Stall, limit: limit, what: "phase " + name}
+	dog := r.watchdog(name)
 	err := dog.guard(ctx, func(ctx context.Context) error { return fn(ctx, dog.sign) })
 	p := record.Phase{Name: name, Started: started.UTC(), Ended: x.cfg.Clock.Now().UTC()}
 	if err != nil {
@@ -145,19 +151,29 @@ func (r *trialRun) enter(phase string, at time.Time) {
 // fail notes why the trial could not be measured. One that was stopped on
 // purpose says nothing about the system under test.
 func (r *trialRun) fail(ctx context.Context, phase string, err error) {
-	r.rec.Status, r.rec.Reason = record.StatusFailed, phase+": "+err.Error()
+	reason := phase + ": " + err.Error()
 	if ctx.Err() != nil {
 		r.rec.Status, r.rec.Reason = record.StatusInterrupted, fmt.Sprintf("%s: %v", phase, errStopped)
+		return
 	}
-	r.breaks(err)
+	r.rec.Status, r.rec.Reason = record.StatusFailed, reason
+	r.breaks(reason, err)
 }
 
-// breaks keeps the first error after which the run cannot go on.
-func (r *trialRun) breaks(err error) {
+// breaks keeps the first error after which the run cannot go on. It is one of
+// this machine's, not of the system under test: the trial is to be measured
+// again once it is mended, and counts as interrupted.
+func (r *trialRun) breaks(reason string, err error) {
 	var left *LeftoverError
 	var write *recordError
-	if r.fatal == nil && (errors.As(err, &left) || errors.As(err, &write)) {
+	if !errors.As(err, &left) && !errors.As(err, &write) {
+		return
+	}
+	if r.fatal == nil {
 		r.fatal = err
+	}
+	if r.rec.Status != record.StatusInterrupted {
+		r.rec.Status, r.rec.Reason = record.StatusInterrupted, reason
 	}
 }
 
@@ -286,7 +302,9 @@ func (r *trialRun) always(ctx context.Context, name string, fn func(context.Cont
 	if err != nil && r.rec.Status != record.StatusFailed && r.rec.Status != record.StatusInterrupted {
 		r.rec.Status, r.rec.Reason = record.StatusFailed, name+": "+err.Error()
 	}
-	r.breaks(errors.Join(err, before, after))
+	if all := errors.Join(err, before, after); all != nil {
+		r.breaks(name+": "+all.Error(), all)
+	}
 }
 
 // watchStop ends the trial where the operator asks to stop and it would take

@@ -12,8 +12,8 @@ import (
 )
 
 // write gives the trial its place in the record. Where its files cannot be
-// written, as on a full disk, they are removed, and the trial is recorded as
-// one that failed.
+// written, as on a full disk, they are removed, and the trial is recorded
+// without them, to be measured again.
 func (r *trialRun) write() {
 	x := r.x
 	r.enter(PhaseWrite, x.cfg.Clock.Now())
@@ -27,7 +27,9 @@ func (r *trialRun) write() {
 	}
 	err = errors.Join(err, x.writer.Append(evTrialEnd, trialEndEvent{Trial: r.t.ID, Status: r.rec.Status, Reason: r.rec.Reason}))
 	x.emit(Event{Kind: PhaseEnds, Trial: r.t, Phase: PhaseWrite, Err: err})
-	r.breaks(x.record(err))
+	if err != nil {
+		r.breaks(PhaseWrite+": "+err.Error(), x.record(err))
+	}
 }
 
 func (r *trialRun) writeFiles() error {
@@ -57,7 +59,7 @@ func (r *trialRun) writeFiles() error {
 
 // writeFailed writes what still fits.
 func (r *trialRun) writeFailed(cause error) error {
-	r.rec.Status, r.rec.Reason = record.StatusFailed, PhaseWrite+": "+cause.Error()
+	r.rec.Status, r.rec.Reason = record.StatusInterrupted, PhaseWrite+": "+cause.Error()
 	r.rec.Readings, r.rec.Costs, r.rec.FactsBefore, r.rec.FactsAfter, r.rec.Loads = nil, nil, nil, nil, nil
 	if err := r.x.writer.DiscardFiles(r.t.ID); err != nil {
 		return err
