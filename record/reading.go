@@ -39,4 +39,7 @@ type CollectorCost struct {
 	Class       string   `json:"class,omitempty"`
 	Cadence     float64  `json:"cadence_seconds,omitempty"`
 	Uncertainty *float64 `json:"uncertainty_percent,omitempty"`
+	// Notes are what the collector noticed and a user of its readings should
+	// know, such as a meter that contradicts itself.
+	Notes []string `json:"notes,omitempty"`
 }

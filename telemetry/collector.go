@@ -44,7 +44,24 @@ type Sample struct {
 	Metric   *Metric
 	Instance string
 	Value    float64
+	// At is the value's own moment, in nanoseconds of Unix time, where the
+	// source states one, as a meter's log does; 0 leaves it to the sampler.
+	At int64
 }
+
+// Side interfaces, for what only some collectors have.
+type (
+	// A Closer holds something beyond the last sample, such as a session on
+	// another machine. The sampler closes it when it stops.
+	Closer interface {
+		Close(ctx context.Context) error
+	}
+	// A Noter noticed what the readings' user should know, such as a source
+	// that contradicts itself: a sentence each, none twice. Asked for after Close.
+	Noter interface {
+		Notes() []string
+	}
+)
 
 // Probed says whether a collector's source is there.
 type Probed struct {

@@ -201,14 +201,41 @@ func finite(samples []Sample) ([]Sample, error) {
 func (l *lane) readings(dst []record.Reading, host string, startNanos int64) []record.Reading {
 	for _, t := range l.takes {
 		for _, s := range t.samples {
-			dst = append(dst, record.Reading{
+			r := record.Reading{
 				Host: host, Collector: t.entry.name, Metric: s.Metric.Name, Instance: s.Instance,
 				Unit: s.Metric.Unit, Kind: s.Metric.Kind,
 				Start: startNanos + int64(t.start), End: startNanos + int64(t.end), Value: s.Value,
-			})
+			}
+			if s.At != 0 {
+				r.Start, r.End = s.At, s.At
+			}
+			dst = append(dst, r)
 		}
 	}
 	return dst
+}
+
+// end closes the collectors that have something to close and takes their notes.
+// One that still hangs is left alone.
+func (l *lane) end(ctx context.Context) {
+	for _, e := range l.entries {
+		if e.hung != nil && !e.returned() {
+			continue
+		}
+		if c, ok := e.collector.(Closer); ok {
+			out, returned := l.call(ctx, e, func(ctx context.Context) ([]Sample, error) { return nil, c.Close(ctx) })
+			if returned && out.err != nil {
+				e.cost.LastError = fmt.Sprintf("closing: %v", out.err)
+			}
+			if !returned {
+				continue
+			}
+		}
+		if n, ok := e.collector.(Noter); ok {
+			e.cost.Notes = n.Notes()
+		}
+	}
+	l.close()
 }
 
 // outcome is what a call gave, and the CPU time that its thread spent on it.

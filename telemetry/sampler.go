@@ -104,7 +104,7 @@ func (s *Sampler) Stop(ctx context.Context) ([]record.Reading, []record.Collecto
 	var readings []record.Reading
 	var costs []record.CollectorCost
 	for _, l := range s.lanes {
-		l.close()
+		l.end(ctx)
 		readings = l.readings(readings, s.cfg.Host, s.start.UnixNano())
 		for _, e := range l.entries {
 			costs = append(costs, e.cost)

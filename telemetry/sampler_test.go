@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -311,6 +312,47 @@ func TestStopHonoursItsContext(t *testing.T) {
 		}
 		if len(readings) != 1 {
 			t.Errorf("%d readings, want the one that was taken before", len(readings))
+		}
+	})
+}
+
+// closing is a collector with a session, notes, and values with their own stamps.
+type closing struct {
+	*fake
+	closed int
+}
+
+func (c *closing) Collect(_ context.Context, dst []Sample) ([]Sample, error) {
+	return append(dst, Sample{Metric: &c.metric, Value: 7, At: 42}), nil
+}
+
+func (c *closing) Close(context.Context) error {
+	c.closed++
+	return errors.New("the session had ended")
+}
+
+func (c *closing) Notes() []string { return []string{fmt.Sprintf("closed %d times", c.closed)} }
+
+func TestCloseNotesAndOwnStamps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &closing{fake: newFake("meter", nil)}
+		s := NewSampler(SamplerConfig{}, []Collector{c})
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		readings, costs, err := s.Stop(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range readings {
+			if r.Start != 42 || r.End != 42 {
+				t.Errorf("reading %+v, want its own stamp", r)
+			}
+		}
+		cost := costOf(t, costs, "meter")
+		if c.closed != 1 || len(cost.Notes) != 1 || cost.Notes[0] != "closed 1 times" || cost.LastError != "closing: the session had ended" {
+			t.Errorf("closed %d times, cost %+v", c.closed, cost)
 		}
 	})
 }
