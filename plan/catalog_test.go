@@ -13,9 +13,9 @@ func (testCatalog) Engines() []Engine {
 		{
 			Name: "kv", Target: true, Embedded: true, Kinds: []string{"get", "set"},
 			Parameters: []Parameter{
-				{Name: "ratio", Type: "string"}, {Name: "keys", Type: "int"}, {Name: "value_size", Type: "string"},
+				{Name: "ratio", Type: "string"}, {Name: "key_maximum", Type: "int"}, {Name: "value_size", Type: "string"},
 				{Name: "connections", Type: "int"}, {Name: "pipeline", Type: "int"}, {Name: "verify", Type: "bool"},
-				{Name: "key_pattern", Type: "enum", Values: []string{"uniform", "zipf"}}, {Name: "expiry", Type: "duration"},
+				{Name: "get_pattern", Type: "enum", Values: []string{"uniform", "zipf"}}, {Name: "expiry", Type: "duration"},
 			},
 			Check: func(w Workload) error {
 				if w.Parameters["ratio"] == "0:0" {

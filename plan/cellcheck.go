@@ -21,8 +21,8 @@ func (c cellCheck) services() {
 			c.add(here("endpoint"), key, "no endpoint", "the URL at which workloads reach it", "write endpoint: redis://127.0.0.1:6379, say")
 		case len(s.Command) > 0 && s.Embedded != "":
 			c.add(here("embedded"), key, "both command and embedded", "one of the two", "remove the other")
-		case !started && len(s.Options)+len(s.Env) > 0:
-			c.add(here("options"), key, "options or env of a service that runs already", "a command or embedded with them", "remove them, or say how to start it")
+		case !started && len(s.Env) > 0:
+			c.add(here("env"), key, "env of a service that runs already", "a command with it", "remove it, or say how to start the service")
 		}
 		if expected, mend := urlFault(s.Endpoint); s.Endpoint != "" && expected != "" {
 			c.add(here("endpoint"), key+".endpoint", quote(s.Endpoint), expected, mend)
@@ -32,8 +32,8 @@ func (c cellCheck) services() {
 		}
 		raw := serviceOf(s.Name, c.tree.get("services").get(s.Name), "")
 		for _, p := range c.tree.get("services").get(s.Name).pairsOf("options") {
-			if len(s.Command) > 0 && !raw.uses(p.key) {
-				c.add(p.line, key+".options."+p.key, "an option that nothing uses", "{"+p.key+"} in its command", "write the word {"+p.key+"} where the value belongs, or remove the option")
+			if !raw.uses(p.key) {
+				c.add(p.line, key+".options."+p.key, "an option that nothing uses", "{"+p.key+"} in its command or endpoint", "write the word {"+p.key+"} where the value belongs, or remove the option")
 			}
 		}
 	}
@@ -152,8 +152,6 @@ func (c cellCheck) engine(w Workload, e Engine) {
 	switch {
 	case e.Target && w.Service == "" && w.Target == "":
 		c.add(line, key, "no service and no target", "what is under load", "write service: NAME, or target: URL")
-	case !e.Target && (w.Service != "" || w.Target != ""):
-		c.add(line, key, "a service or target", "none, since the engine "+e.Name+" has no target", "remove it")
 	case len(c.all) == before && e.Check != nil:
 		if err := e.Check(w); err != nil {
 			c.add(line, key, "what the engine "+e.Name+" refuses: "+err.Error(), "parameters that it takes", "")

@@ -41,7 +41,7 @@ func TestFaults(t *testing.T) {
 		{"window and deadline", "window: 5s", "window: 5s, deadline: 1m", 6, []string{"both window and deadline"}},
 		{"warmup of a deadline", "window: 5s", "deadline: 5s, warmup: 1s", 6, []string{"warm-up of work that ends by itself"}},
 		{"empty value", "window: 5s", "window:", 6, []string{"workloads.get.window", "found nothing", "remove the key"}},
-		{"octal", "window: 5s", "window: 5s, keys: 010", 6, []string{"workloads.get.keys", `found "010"`, "a count"}},
+		{"octal", "window: 5s", "window: 5s, key_maximum: 010", 6, []string{"workloads.get.key_maximum", `found "010"`, "a count"}},
 		{"date", "{agent: none}", "{agent: none, price: 2024-01-01}", 2, []string{"hosts.far.price", "amount of money"}},
 		{"percent without sign", "margin: 2%", "margin: 0.02", 11, []string{"primary.throughput.margin", "a percentage with its sign"}},
 		{"no margin", ", margin: 2%", "", 11, []string{"no margin", "the smallest difference that matters"}},
@@ -53,13 +53,12 @@ func TestFaults(t *testing.T) {
 		{"unknown engine", "engine: kv", "engine: kvs", 6, []string{"kv, null or exec", "did you mean kv?"}},
 		{"no engine", "engine: kv, ", "", 6, []string{"no engine"}},
 		{"unknown parameter", "window: 5s", "window: 5s, pipline: 4", 6, []string{`unknown key "pipline"`, "did you mean pipeline?"}},
-		{"bad parameter", "window: 5s", "window: 5s, key_pattern: zipff", 6, []string{"uniform or zipf", "did you mean zipf?"}},
+		{"bad parameter", "window: 5s", "window: 5s, get_pattern: zipff", 6, []string{"uniform or zipf", "did you mean zipf?"}},
 		{"bad switch", "window: 5s", "window: 5s, verify: yes", 6, []string{"true or false"}},
 		{"engine's own check", "window: 5s", `window: 5s, ratio: "0:0"`, 6, []string{"a ratio of 0:0 does nothing"}},
 		{"unknown service", "service: redis", "service: reds", 6, []string{`found "reds"`, "did you mean redis?"}},
 		{"no target", "service: redis, ", "", 6, []string{"no service and no target", "write service: NAME"}},
 		{"service and target", "service: redis", `service: redis, target: "redis://127.0.0.1:1"`, 6, []string{"both service and target"}},
-		{"target without engine's", "engine: kv", "engine: null", 6, []string{"has no target"}},
 		{"password", "redis://127", "redis://me:secret@127", 4, []string{"a URL without a password", "secrets: {password: {env: REDIS_PASSWORD}}"}},
 		{"no URL", "redis://127.0.0.1:6399", "127.0.0.1:6399", 4, []string{"a URL such as"}},
 		{"unknown source", "window: 5s", "window: 5s, source: locl", 6, []string{"a host of this plan", "did you mean local?"}},
@@ -71,7 +70,8 @@ func TestFaults(t *testing.T) {
 		{"empty command", "command: [redis-server]", "command: []", 4, []string{"an empty list", "the program and its arguments"}},
 		{"command as text", "command: [redis-server]", "command: redis-server", 4, []string{"a list", "[a, b]"}},
 		{"unused option", "command: [redis-server]", "command: [redis-server], options: {threads: 4}", 4, []string{"an option that nothing uses", "{threads}"}},
-		{"options of a stranger", "command: [redis-server]", "options: {threads: 4}", 4, []string{"runs already"}},
+		{"options of a stranger", "command: [redis-server]", "options: {threads: 4}", 4, []string{"an option that nothing uses"}},
+		{"env of a stranger", "command: [redis-server]", "env: {threads: 4}", 4, []string{"runs already"}},
 		{"cores", "host: local", `host: local, cpus: "3-1"`, 4, []string{"a list of cores"}},
 		{"arrival of a closed loop", "window: 5s", "window: 5s, arrival: poisson", 6, []string{"without rate", "write rate: 30k"}},
 		{"rate 0", "window: 5s", "window: 5s, rate: 0", 6, []string{"a rate above 0"}},
@@ -83,7 +83,7 @@ func TestFaults(t *testing.T) {
 		{"one level", "    large: {workloads.get.value_size: 4K}\n", "", 8, []string{"two or more levels"}},
 		{"empty level", "{workloads.get.value_size: 4K}", "{}", 10, []string{"factors.size.large", "an empty level", "say what the level sets"}},
 		{"empty value in a level", "value_size: 4K", "value_size:", 10, []string{"found nothing"}},
-		{"other paths", "{workloads.get.value_size: 4K}", "{workloads.get.value_size: 4K, workloads.get.keys: 5}", 9, []string{"no value for workloads.get.keys", "large sets it"}},
+		{"other paths", "{workloads.get.value_size: 4K}", "{workloads.get.value_size: 4K, workloads.get.key_maximum: 5}", 9, []string{"no value for workloads.get.key_maximum", "large sets it"}},
 		{"no path", "workloads.get.value_size: 4K", "4K: 4", 10, []string{"begins with hosts, services, workloads or settings"}},
 		{"short path", "workloads.get.value_size: 4K", "workloads.get: 4", 10, []string{"at least three parts"}},
 		{"path to nothing", "workloads.get.value_size: 4K", "workloads.gte.value_size: 4K", 10, []string{`found "gte"`, "did you mean get?"}},
@@ -171,7 +171,7 @@ func TestFaultsOfWholeFiles(t *testing.T) {
 		levels += fmt.Sprintf("l%d: {workloads.get.PATH: %d}, ", i, i)
 	}
 	product := "title: x\nworkloads: {get: {engine: kv, target: \"redis://127.0.0.1:1\", window: 5s}}\nfactors:\n"
-	for _, path := range []string{"keys", "connections", "pipeline"} {
+	for _, path := range []string{"key_maximum", "connections", "pipeline"} {
 		product += "  " + path + ": {" + strings.ReplaceAll(levels, "PATH", path) + "}\n"
 	}
 	bomb := "title: x\na: &a [x, x, x, x, x, x, x, x, x, x]\n"
@@ -191,7 +191,7 @@ func TestFaultsOfWholeFiles(t *testing.T) {
 		"deep":               {strings.Repeat("[", 40) + strings.Repeat("]", 40), 1, []string{"at most 20000 values"}},
 		"aliases multiply":   {bomb, 2, []string{"aliases that multiply"}},
 		"self reference":     {"title: &a [*a]\n", 1, []string{"aliases"}},
-		"impossible product": {product, 1, []string{"11 (keys) x 11 (connections) x 11 (pipeline) = 1331 cells", "at most 1000 cells"}},
+		"impossible product": {product, 1, []string{"11 (key_maximum) x 11 (connections) x 11 (pipeline) = 1331 cells", "at most 1000 cells"}},
 		"no workloads":       {"title: x\n", 1, []string{"no workloads"}},
 	}
 	for name, tt := range tests {
@@ -219,7 +219,7 @@ func TestFaultsBetweenFactors(t *testing.T) {
 		"no parameter": {second("workloads.get.pipelin: 5"), 12, []string{"did you mean pipeline?"}},
 		"no service":   {second("workloads.get.service: nothing"), 12, []string{"workloads.get.service", "a service of this plan"}},
 		"three cells":  {strings.Replace(good, "primary:", "order: abba\nprimary:", 1) + "", 0, nil},
-		"four, abba":   {strings.Replace(second("workloads.get.keys: 5"), "primary:", "order: abba\nprimary:", 1), 14, []string{"abba with 4 cells", "exactly two"}},
+		"four, abba":   {strings.Replace(second("workloads.get.key_maximum: 5"), "primary:", "order: abba\nprimary:", 1), 14, []string{"abba with 4 cells", "exactly two"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,7 @@ func design(t testing.TB, more string, levels ...int) *Plan {
 	for i, n := range levels {
 		src += fmt.Sprintf("  f%d:\n", i)
 		for l := range n {
-			src += fmt.Sprintf("    l%d: {workloads.get.%s: %d}\n", l, []string{"keys", "connections", "pipeline"}[i], l+1)
+			src += fmt.Sprintf("    l%d: {workloads.get.%s: %d}\n", l, []string{"key_maximum", "connections", "pipeline"}[i], l+1)
 		}
 	}
 	return mustParse(t, src)

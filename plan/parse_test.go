@@ -27,7 +27,7 @@ settings:
     governor: performance
     sysctl: {net.core.somaxconn: 4096}
 factors:
-  ip: {v4: {workloads.*.keys: 4}, v6: {workloads.*.keys: 6}}
+  ip: {v4: {workloads.*.key_maximum: 4}, v6: {workloads.*.key_maximum: 6}}
   offload:
     off: {settings.client.sysctl.net.core.rmem_max: 1, settings.client.file./sys/kernel/mm/transparent_hugepage/enabled: never}
     on:  {settings.client.sysctl.net.core.rmem_max: 2, settings.client.file./sys/kernel/mm/transparent_hugepage/enabled: always}
@@ -103,7 +103,7 @@ func TestResolve(t *testing.T) {
 		}},
 		Workloads: []Workload{{
 			Name: "write", Engine: "kv", Source: "client", Service: "redis", Target: "redis://192.0.2.1:6379", Instances: 1,
-			Warmup: 90 * time.Second, Window: 24 * time.Hour, Parameters: map[string]any{"ratio": "1:0", "keys": "6", "value_size": "64K"},
+			Warmup: 90 * time.Second, Window: 24 * time.Hour, Parameters: map[string]any{"ratio": "1:0", "key_maximum": "6", "value_size": "64K"},
 		}},
 		Settings: []Setting{
 			{Host: "client", Kind: "governor", Value: "performance"},
@@ -193,7 +193,7 @@ factors:
   step:
     start: {}
     pipeline: {workloads.get.pipeline: 16}
-    keys: {workloads.get.keys: 10}
+    keys: {workloads.get.key_maximum: 10}
     more: {workloads.get.pipeline: 64}
 primary: {throughput: {better: higher, margin: 2%}}
 `)
@@ -205,7 +205,7 @@ primary: {throughput: {better: higher, margin: 2%}}
 		}
 		got = append(got, r.Workloads[0].Parameters)
 	}
-	want := []map[string]any{{}, {"pipeline": "16"}, {"pipeline": "16", "keys": "10"}, {"pipeline": "64", "keys": "10"}}
+	want := []map[string]any{{}, {"pipeline": "16"}, {"pipeline": "16", "key_maximum": "10"}, {"pipeline": "64", "key_maximum": "10"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

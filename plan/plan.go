@@ -307,7 +307,7 @@ type Engine struct {
 	Name       string
 	Parameters []Parameter // beside those that every workload has
 	Kinds      []string    // of operation
-	Target     bool        // it works on a service or a target
+	Target     bool        // it needs a service or a target
 	Embedded   bool        // bakeoff has an embedded server for it
 	// Check, where it is not nil, judges what the types of the parameters
 	// cannot tell. It contacts nothing.

@@ -41,7 +41,7 @@ workloads:
   get: # nine reads for each write, values of 32 bytes
     engine: kv
     ratio: "1:9"
-    keys: 10k
+    key_maximum: 10k
     value_size: 32
     connections: 8
     warmup: 1s
@@ -94,7 +94,7 @@ workloads:
     engine: kv
     service: store
     ratio: "1:9"           # writes to reads
-    keys: 10k
+    key_maximum: 10k       # ten thousand keys, all set before each trial
     value_size: 32         # bytes; 4K is 4096, 4KB is 4000
     connections: 1
     warmup: 1s
