@@ -48,7 +48,7 @@ type Agent interface {
 	// to time, from one goroutine.
 	OpenLoad(ctx context.Context, specs []LoadSpec, progress func(load.Progress)) ([]*record.DataSet, error)
 	// Measure runs what OpenLoad opened: warm-up, window, drain, verification,
-	// with telemetry around it.
+	// with telemetry around it. What was measured until an error comes with it.
 	Measure(ctx context.Context, watch WatchSpec, progress func(load.Progress)) (Measured, error)
 	// CloseLoad closes the sessions. It is safe to call when none is open.
 	CloseLoad(ctx context.Context) error

@@ -94,10 +94,11 @@ func (r *trialRun) live(ctx context.Context) {
 	} {
 		if err := r.phase(ctx, p.name, p.fn); err != nil {
 			r.fail(ctx, p.name, err)
+			r.gather()
 			return
 		}
 	}
-	r.judge()
+	r.judge(r.gather())
 }
 
 // watchdog is what ends a phase that hangs: starting services may be quiet for
@@ -210,13 +211,12 @@ func (r *trialRun) measure(ctx context.Context, sign func()) error {
 		watch := r.jobs.jobs[m].Watch
 		watch.Processes = r.x.processes(m)
 		got, err := m.agent.Measure(ctx, watch, r.report(PhaseMeasure, sign))
-		if err != nil {
-			return err
-		}
 		mu.Lock()
 		defer mu.Unlock()
-		r.measured[m] = got
-		return nil
+		if err == nil || len(got.Results) > 0 {
+			r.measured[m] = got
+		}
+		return err
 	})
 }
 
@@ -245,8 +245,9 @@ func (r *trialRun) checkServices(ctx context.Context) error {
 	return all
 }
 
-// judge looks at what was measured with the gates that look at one trial.
-func (r *trialRun) judge() {
+// gather puts what was measured into the trial, and returns its telemetry by
+// host. Of a trial that failed, it is what there was until then.
+func (r *trialRun) gather() map[string][]record.Reading {
 	readings := map[string][]record.Reading{}
 	for _, m := range r.x.machines {
 		got := r.measured[m]
@@ -259,6 +260,11 @@ func (r *trialRun) judge() {
 			readings[name] = got.Readings
 		}
 	}
+	return readings
+}
+
+// judge looks at what was measured with the gates that look at one trial.
+func (r *trialRun) judge(readings map[string][]record.Reading) {
 	r.rec.Warnings = append(r.rec.Warnings, analysis.CheckTrial(r.rec, readings, r.x.cfg.Plan.Limits)...)
 	r.rec.Status = record.StatusComplete
 	for i, w := range r.rec.Warnings {
