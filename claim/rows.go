@@ -30,7 +30,7 @@ func (f *Figures) judgeRange(o *Outcome, c Claim) error {
 	for end, row := range []int{least, greatest} {
 		name := [...]string{"least", "greatest"}[end]
 		verdict, _ := compare(c.Printed[end], derived[row], nil)
-		o.Text += fmt.Sprintf("the %s is %s %s (%s); ", name, plain(derived[row].Point), o.Unit, c.rows[row].name)
+		o.Text += [...]string{"", "; "}[end] + fmt.Sprintf("the %s is %s %s (%s)", name, plain(derived[row].Point), o.Unit, c.rows[row].name)
 		if verdict == OnlyCut && o.Verdict == Follows {
 			o.Verdict = verdict
 		}

@@ -7,20 +7,24 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"golang.org/x/term"
 )
 
 // Env is the surroundings of one process.
 type Env struct {
-	Args       []string // without the program's name
-	LookupEnv  func(string) (string, bool)
-	Stdin      io.Reader
-	Stdout     io.Writer
-	Stderr     io.Writer
-	Terminal   bool   // Stderr is a terminal
-	Root       string // where /proc, /sys and /etc are found; "/" but in tests
-	Dir        string // working directory
-	Executable string // path of this binary, for servers in a process of their own
-	Clock      Clock
+	Args           []string // without the program's name
+	LookupEnv      func(string) (string, bool)
+	Stdin          io.Reader
+	Stdout         io.Writer
+	Stderr         io.Writer
+	Terminal       bool   // Stderr is a terminal
+	StdoutTerminal bool   // Stdout is a terminal
+	Width          int    // of the terminal in characters; 0 where it is not known
+	Root           string // where /proc, /sys and /etc are found; "/" but in tests
+	Dir            string // working directory
+	Executable     string // path of this binary, for servers in a process of their own
+	Clock          Clock
 }
 
 // A Clock tells and waits for time.
@@ -64,11 +68,14 @@ func OS() (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stderr.Stat()
-	terminal := err == nil && info.Mode()&os.ModeCharDevice != 0
+	width, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		width = 0 // not a terminal
+	}
 	return &Env{
 		Args: os.Args[1:], LookupEnv: os.LookupEnv,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Terminal: terminal, Root: "/", Dir: dir, Executable: exe, Clock: System{},
+		Terminal: term.IsTerminal(int(os.Stderr.Fd())), StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())), Width: width,
+		Root: "/", Dir: dir, Executable: exe, Clock: System{},
 	}, nil
 }
