@@ -1,0 +1,186 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bakeoff/load"
+)
+
+// What happens to a connection that is lost: the operations on the wire fail,
+// and it is opened again by a goroutine, at first at once, then less and less often.
+// Operations submitted meanwhile wait for it, or fail when it cannot be opened.
+
+const (
+	firstDelay = int64(time.Millisecond)
+	maxDelay   = int64(500 * time.Millisecond)
+)
+
+var errBehind = errors.New("the connection was closed because an earlier operation on it timed out")
+
+// lost closes a connection and fails what is on the wire.
+func (w *worker) lost(c *conn, err error) {
+	w.close(c)
+	w.fail(c, c.sent, load.Failed, fmt.Errorf("the connection was lost: %w", err))
+	w.later(c)
+}
+
+// renew closes a connection that served its time, with nothing on the wire.
+func (w *worker) renew(c *conn) {
+	w.close(c)
+	c.retryAt, c.delay = 0, 0
+}
+
+func (w *worker) close(c *conn) {
+	w.loop.Remove(c.ring)
+	c.reset()
+	w.down++
+}
+
+// later sets the time of the next attempt to connect.
+func (w *worker) later(c *conn) {
+	if c.good {
+		c.good, c.delay, c.retryAt = false, 0, 0
+		return
+	}
+	c.delay = min(max(2*c.delay, firstDelay), maxDelay)
+	c.retryAt = w.clock.Now() + c.delay
+}
+
+// fail ends the operations up to group end.
+func (w *worker) fail(c *conn, end uint32, status load.OpStatus, err error) {
+	for c.head != end {
+		w.complete(c, c.at(c.head).left, status, 0, 0, err)
+	}
+	if int32(c.sent-c.head) < 0 {
+		c.sent = c.head
+	}
+	w.flush()
+}
+
+// expire ends the operations that were not answered in time. A connection
+// with one on the wire is closed, since the order of its replies is lost.
+func (w *worker) expire(now int64) {
+	limit := int64(w.c.timeout)
+	w.nextScan = now + limit
+	for _, c := range w.conns {
+		if c.head == c.tail {
+			continue
+		}
+		if oldest := c.at(c.head).sent; oldest+limit > now {
+			w.nextScan = min(w.nextScan, oldest+limit)
+			continue
+		}
+		onWire := !c.idle()
+		end := c.head
+		for end != c.tail && c.at(end).sent+limit <= now {
+			end++
+		}
+		sent := c.sent
+		w.fail(c, end, load.TimedOut, nil)
+		if onWire {
+			w.close(c)
+			if int32(sent-end) > 0 {
+				w.fail(c, sent, load.Failed, errBehind)
+			}
+			w.later(c)
+		}
+		w.nextScan = min(w.nextScan, now+limit/8) // what waits behind is looked at soon
+	}
+}
+
+// reconnect takes in the connections that were opened, starts to open those
+// that are due, and returns when the next one is.
+func (w *worker) reconnect(now int64) int64 {
+	for {
+		select {
+		case d := <-w.dials.done:
+			w.dialed(d)
+			continue
+		default:
+		}
+		break
+	}
+	wake := int64(math.MaxInt64)
+	for _, c := range w.conns {
+		if c.ring != nil || c.dialing {
+			continue
+		}
+		if c.retryAt > now {
+			wake = min(wake, c.retryAt)
+			continue
+		}
+		c.dialing = true
+		w.dials.begin(c)
+	}
+	return wake
+}
+
+func (w *worker) dialed(d dialed) {
+	c := d.conn
+	c.dialing = false
+	err := d.err
+	if err == nil {
+		err = w.up(c, d.link)
+	}
+	if err != nil {
+		w.fail(c, c.tail, load.Failed, err)
+		w.later(c)
+	}
+}
+
+// dials opens connections in goroutines, so that a worker never waits for one.
+type dials struct {
+	dial   func() (link, error)
+	wake   func() error
+	cancel context.CancelFunc
+	done   chan dialed
+	all    sync.WaitGroup
+	count  *atomic.Uint64 // of attempts
+}
+
+type dialed struct {
+	conn *conn
+	link link
+	err  error
+}
+
+func (d *dials) start(c *config, wake func() error, most int, count *atomic.Uint64) {
+	d.wake, d.count = wake, count
+	d.done = make(chan dialed, most)
+	ctx, cancel := context.WithCancel(context.Background())
+	d.dial, d.cancel = func() (link, error) { return c.dial(ctx) }, cancel
+}
+
+func (d *dials) begin(c *conn) {
+	d.count.Add(1)
+	d.all.Go(func() {
+		l, err := d.dial()
+		d.done <- dialed{c, l, err} // there is room for every connection
+		_ = d.wake()                // without it the worker finds out when it wakes for another reason
+	})
+}
+
+func (d *dials) stop() {
+	d.cancel()
+	d.all.Wait()
+	for {
+		select {
+		case r := <-d.done:
+			if r.err == nil {
+				_ = closeFD(r.link.fd)
+			}
+		default:
+			return
+		}
+	}
+}
+
+func closeFD(fd int) error { return unix.Close(fd) }
