@@ -1,0 +1,32 @@
+// Package engine lists the engines that bakeoff has.
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"bakeoff/engine/null"
+	"bakeoff/load"
+)
+
+// Table returns every engine, in the order in which they are documented.
+func Table() []load.Engine {
+	return []load.Engine{
+		null.Engine{},
+	}
+}
+
+// Lookup returns the engine of a name. The error names the nearest one there is.
+func Lookup(name string) (load.Engine, error) {
+	var names []string
+	for _, e := range Table() {
+		if e.Name() == name {
+			return e, nil
+		}
+		names = append(names, e.Name())
+	}
+	if near := load.Nearest(name, names); near != "" {
+		return nil, fmt.Errorf("unknown engine %q: did you mean %q?", name, near)
+	}
+	return nil, fmt.Errorf("unknown engine %q: expected one of %s", name, strings.Join(names, ", "))
+}
