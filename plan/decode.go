@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,12 +66,15 @@ func (n *node) countOf(key string, absent int) int {
 
 // percentOf returns a percentage as a number of percent, nil where absent.
 func (n *node) percentOf(key string) *float64 {
-	f, err := unit.ParsePercent(n.textOf(key))
+	text := n.textOf(key)
+	if _, err := unit.ParsePercent(text); err != nil {
+		return nil
+	}
+	percent, err := strconv.ParseFloat(strings.TrimRight(text, "% "), 64)
 	if err != nil {
 		return nil
 	}
-	f *= 100
-	return &f
+	return &percent
 }
 
 // pairsOf returns the pairs of a map, none where it is absent.

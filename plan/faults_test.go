@@ -100,6 +100,7 @@ func TestFaults(t *testing.T) {
 		{"unknown baseline", "primary:", "baseline: {size: lage}\nprimary:", 11, []string{"a level of size: small or large", "did you mean large?"}},
 		{"baseline of nothing", "primary:", "baseline: {sise: large}\nprimary:", 11, []string{"did you mean size?"}},
 		{"hard nothing", "primary:", "hard: [raid]\nprimary:", 11, []string{`found "raid"`}},
+		{"no comparison", "primary:", "compare: []\nprimary:", 11, []string{"no comparison", "leave compare out"}},
 		{"unknown comparison", "primary:", "compare: [sice]\nprimary:", 11, []string{"compare[0]", "did you mean size?"}},
 		{"comparison with itself", "primary:", "compare: [size x size]\nprimary:", 11, []string{"the factor size twice"}},
 		{"comparison within nothing", "primary:", "compare: [size within all]\nprimary:", 11, []string{"or a within b"}},

@@ -32,6 +32,9 @@ func (f *faults) compare(p *Plan, top *node) []Comparison {
 		f.add(section.line, "compare", "comparisons of a ladder", "none: each step is compared with the one before it, and the last with the first", "remove compare")
 		return nil
 	}
+	if len(section.items) == 0 {
+		f.add(section.line, "compare", "no comparison", "the effects wanted", "leave compare out for the main effect of every factor")
+	}
 	for i, item := range section.items {
 		c, ok := f.comparison(p, item, fmt.Sprintf("compare[%d]", i))
 		if ok {

@@ -76,7 +76,7 @@ type history struct {
 // replay walks through the plan along the outcomes.
 func replay(p *Plan, outcomes []Outcome) (*history, error) {
 	h := &history{}
-	w := &walk{plan: p, rest: outcomes}
+	w := &walk{plan: p, rest: outcomes, measured: map[string]bool{}}
 	// An operator who excludes trials of the pilot later changes what it says;
 	// blocks that were begun by then stay.
 	for block := 1; h.wants(p, block) || p.Repeat.Pilot > 0 && w.begun(block); block++ {
@@ -101,8 +101,9 @@ func replay(p *Plan, outcomes []Outcome) (*history, error) {
 
 // walk consumes outcomes in the order that the plan prescribes.
 type walk struct {
-	plan *Plan
-	rest []Outcome
+	plan     *Plan
+	rest     []Outcome
+	measured map[string]bool // cells that were complete at least once
 }
 
 // begun says whether the next outcome belongs to the block.
@@ -153,7 +154,10 @@ func (w *walk) take(due Trial) (Outcome, bool, error) {
 		switch o.Status {
 		case record.StatusInterrupted:
 			continue
-		case record.StatusComplete, record.StatusInvalid, record.StatusFailed:
+		case record.StatusComplete:
+			w.measured[due.Cell.Key()] = true
+			return o, true, nil
+		case record.StatusInvalid, record.StatusFailed:
 			return o, true, nil
 		}
 		return o, false, fmt.Errorf("trial %s has status %q: expected the status that it was measured with", o.Trial.ID, o.Status)
@@ -172,14 +176,14 @@ func (t Trial) String() string {
 	return fmt.Sprintf("cell %q (%s) in attempt %d of block %d", t.Cell.Key(), t.Role, t.Attempt, t.Block)
 }
 
-// givenUp reports the cell of the first block that failed in its last attempt,
-// which is the last chance that it had.
+// givenUp reports a cell of the first block that failed in the last attempt and
+// was complete in none.
 func (w *walk) givenUp(block int, last []Outcome) error {
 	if block != 1 {
 		return nil
 	}
 	for _, o := range last {
-		if o.Status == record.StatusFailed && o.Trial.Role == record.RoleMeasure {
+		if o.Status == record.StatusFailed && o.Trial.Role == record.RoleMeasure && !w.measured[o.Trial.Cell.Key()] {
 			return &GivenUpError{o.Trial.Cell, o.Trial.Attempt, o.Reason}
 		}
 	}

@@ -170,6 +170,7 @@ func TestRetries(t *testing.T) {
 		"both attempts":      {[]record.Status{invalid, invalid}, "1.1:0 1.2:0 1.2:1 2.1:1 2.1:0", "0003 0004 0005"},
 		"failed, then fine":  {[]record.Status{failed}, "1.1:0 1.2:0 1.2:1 2.1:1 2.1:0", "0002 0003 0004 0005"},
 		"failed in block 2":  {[]record.Status{ok, ok, failed, failed}, "1.1:0 1.1:1 2.1:1 2.2:1 2.2:0", "0001 0002 0005"},
+		"failed at last":     {[]record.Status{ok, invalid, failed}, "1.1:0 1.1:1 1.2:0 1.2:1 2.1:1 2.1:0", "0004 0005 0006"},
 		"interrupted":        {[]record.Status{ok, cut, cut}, "1.1:0 1.1:1 1.1:1 1.1:1 2.1:1 2.1:0", "0001 0004 0005 0006"},
 		"interrupted, again": {[]record.Status{cut, invalid, cut}, "1.1:0 1.1:0 1.2:0 1.2:0 1.2:1 2.1:1 2.1:0", "0004 0005 0006 0007"},
 	}
@@ -351,6 +352,29 @@ func TestSteinsSecondStage(t *testing.T) {
 	}
 	if _, ok, err := Decide(p, done[:24]); !ok || err != nil {
 		t.Errorf("not decided at the pilot's end: %v", err)
+	}
+}
+
+// A measure that one workload alone has is not waited for in the others.
+func TestSteinOfOneWorkloadsMeasure(t *testing.T) {
+	p := mustParse(t, `title: x
+workloads:
+  get: {engine: kv, target: "redis://127.0.0.1:1", window: 5s}
+  own: {engine: exec, command: [x], figures: {score: {pattern: '(.)', unit: 1}}, deadline: 5s}
+factors: {workers: {one: {workloads.*.workers: 1}, two: {workloads.*.workers: 2}}}
+primary: {score: {better: higher, margin: 2%}}
+repeat: {pilot: 8, until: 2%, max: 40}
+`)
+	done := play(t, p, func(trial Trial) Outcome {
+		o := Outcome{Status: record.StatusComplete}
+		if w, _ := trial.Cell.Level(WorkloadFactor); w == "own" {
+			o.Values = []Value{{"own", "score", 100}}
+		}
+		return o
+	})
+	d, ok, err := Decide(p, done)
+	if err != nil || !ok || d.Blocks != 8 || len(d.Needs) != 1 || d.Needs[0].Effect.Workload != "own" {
+		t.Errorf("%+v %v %v", d, ok, err)
 	}
 }
 

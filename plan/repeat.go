@@ -13,7 +13,7 @@ type Decision struct {
 	Blocks int // that are run: the most that any verdict needs, at most Repeat.Max
 	Needed int // the most that any verdict needs; stats.MaxN where that cannot be told
 	// Needs has one entry for each verdict, in the order of Primary and, for
-	// each, of Effects.
+	// each, of Effects; none for workloads that do not have the measure.
 	Needs []Need
 }
 
@@ -69,7 +69,11 @@ func (p *Plan) decide(pilot [][]Outcome) Decision {
 		blocks[i] = counting(b)
 	}
 	for _, m := range p.Primary {
+		anywhere := observed(blocks, m.Measure, p.Workloads...)
 		for _, e := range effects {
+			if anywhere && !observed(blocks, m.Measure, Workload{Name: e.Workload}) {
+				continue // a measure of another workload only
+			}
 			n := need(m.Measure, e, blocks, alpha, p.Repeat)
 			d.Needs = append(d.Needs, n)
 			d.Needed = max(d.Needed, n.Blocks)
@@ -99,6 +103,21 @@ func need(measure string, e Effect, pilot []map[string]Outcome, alpha float64, r
 	n.SD = stats.SD(effects)
 	n.Blocks = stats.SteinN(n.SD, float64(n.Pilot-1), alpha, math.Log1p(r.Until), r.Pilot)
 	return n
+}
+
+// observed says whether any trial of the blocks has a measure of one of the
+// workloads, or of their hosts.
+func observed(blocks []map[string]Outcome, measure string, workloads ...Workload) bool {
+	for _, b := range blocks {
+		for _, o := range b {
+			for _, w := range workloads {
+				if _, ok := o.measured(w.Name, measure); ok {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // counting returns the measured outcomes of a block that count, by cell.
