@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"bakeoff/engine/exec"
 	"bakeoff/engine/null"
 	"bakeoff/load"
 )
@@ -13,6 +14,7 @@ import (
 func Table() []load.Engine {
 	return []load.Engine{
 		null.Engine{},
+		exec.New(),
 	}
 }
 
