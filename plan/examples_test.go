@@ -7,7 +7,7 @@ import (
 )
 
 // Every example is read back as a record's plan is, without the engines.
-// examples/examples_test.go checks them against the engines.
+// engines_test.go checks them against the engines.
 func TestExamplesWithoutEngines(t *testing.T) {
 	files, err := filepath.Glob("../examples/*.yaml")
 	if err != nil || len(files) < 6 {
