@@ -128,6 +128,7 @@ func TestFaults(t *testing.T) {
 		{"settings without agent", "factors:", "settings: {far: {governor: performance}}\nfactors:", 7, []string{"whose agent is none"}},
 		{"settings command", "factors:", "settings: {local: {command: {x: {apply: [a], value: 1}}}}\nfactors:", 7, []string{"no read"}},
 		{"power without class", "agent: none}", "agent: none, power: [{kind: csv, path: x}]}", 2, []string{"say class: wall-meter"}},
+		{"power option", "agent: none}", "agent: none, power: [{kind: csv, class: psu, file: [x]}]}", 2, []string{"hosts.far.power[0].file", "a single value"}},
 		{"power with password", "agent: none}", "agent: none, power: [{kind: redfish, class: bmc, password: x}]}", 2, []string{"password_env or password_file"}},
 		{"facts of an agent", "{agent: local}", "{agent: local, facts: {cpu: x}}", 2, []string{"declared facts of a host with an agent"}},
 

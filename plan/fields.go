@@ -10,7 +10,7 @@ func topFields() []field {
 		{name: "question", shape: shapeText, doc: "the question that the report answers; made from the factors where absent"},
 		{name: "hosts", shape: shapeNamed, keys: hostFields(), doc: "the machines that take part; absent, one host named local, this machine"},
 		{name: "services", shape: shapeNamed, keys: serviceFields(), doc: "the servers under test: how to start, pin, check and stop them, or where they already run"},
-		{name: "workloads", shape: shapeNamed, must: true, keys: workloadFields(), open: true, doc: "the loads; several are a factor, unless together"},
+		{name: "workloads", shape: shapeNamed, must: true, keys: workloadFields(), rest: shapeAny, doc: "the loads; several are a factor, unless together"},
 		{name: "settings", shape: shapeNamed, keys: settingFields(), doc: "what is set on each host in every trial, and put back afterwards"},
 		{name: "factors", shape: shapeTree, doc: "what is varied: factor -> level -> path -> value"},
 		{name: "baseline", shape: shapeMap, doc: "factor -> the level that the others are compared with; absent, the first"},
@@ -37,7 +37,7 @@ func hostFields() []field {
 		{name: "cpus", shape: shapeCPUs, doc: "the cores that the load generator may use there, as 0-3,8"},
 		{name: "facts", shape: shapeMap, doc: "declared facts of a host without an agent, name -> value"},
 		{name: "price", shape: shapeMoney, doc: "of the whole host, as 31823.62 USD"},
-		{name: "power", shape: shapeSections, keys: powerFields(), open: true, doc: "where its watts are read; further keys are the source's own"},
+		{name: "power", shape: shapeSections, keys: powerFields(), rest: shapeText, doc: "where its watts are read; further keys are the source's own"},
 	}
 }
 

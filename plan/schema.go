@@ -31,7 +31,7 @@ func sectionSchema(f field) object {
 			required = append(required, k.name)
 		}
 	}
-	s := object{"type": "object", "properties": properties, "additionalProperties": f.open}
+	s := object{"type": "object", "properties": properties, "additionalProperties": f.rest != ""}
 	if required != nil {
 		s["required"] = required
 	}

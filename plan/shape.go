@@ -52,7 +52,7 @@ type field struct {
 	doc    string
 	values []string // of an enum
 	keys   []field  // of sections
-	open   bool     // the section takes further keys of any shape
+	rest   shape    // of the further keys that the section takes; absent, it takes none
 	of     shape    // of the names of a named section; absent, shapeName
 }
 
@@ -250,7 +250,7 @@ func (f *faults) list(key string, line int, n *node, want field) {
 	item := field{shape: shapeText}
 	switch want.shape {
 	case shapeSections:
-		item = field{shape: shapeSection, keys: want.keys, open: want.open}
+		item = field{shape: shapeSection, keys: want.keys, rest: want.rest}
 	case shapeItems:
 		item = field{shape: shapeAny}
 		if n.kind == scalar && !n.null {
@@ -292,8 +292,8 @@ func (f *faults) section(key string, n *node, want field) {
 		switch {
 		case i >= 0:
 			f.check(join(key, p.key), p.line, p.value, want.keys[i])
-		case want.open:
-			f.check(join(key, p.key), p.line, p.value, field{shape: shapeAny})
+		case want.rest != "":
+			f.check(join(key, p.key), p.line, p.value, field{shape: want.rest})
 		default:
 			known := names(want.keys)
 			f.add(p.line, join(key, p.key), "the unknown key "+quote(p.key), oneOf(known), meant(p.key, known))
