@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bakeoff/engine/exec"
+	"bakeoff/engine/kv"
 	"bakeoff/engine/null"
 	"bakeoff/load"
 )
@@ -15,6 +16,7 @@ func Table() []load.Engine {
 	return []load.Engine{
 		null.Engine{},
 		exec.New(),
+		kv.Engine{},
 	}
 }
 
