@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+
+	"bakeoff/engine"
+	"bakeoff/load"
+	"bakeoff/plan"
+	"bakeoff/telemetry"
+)
+
+// catalog tells the plan reader what this binary has.
+type catalog struct{}
+
+// Collectors names the collectors of telemetry, and "power".
+func (catalog) Collectors() []string {
+	names := []string{"power"}
+	for _, c := range telemetry.Table(telemetry.Config{}) {
+		names = append(names, c.Describe().Name)
+	}
+	return names
+}
+
+// Engines describes the engines.
+func (catalog) Engines() []plan.Engine {
+	var all []plan.Engine
+	for _, e := range engine.Table() {
+		d := e.Describe()
+		p := plan.Engine{Name: e.Name(), Kinds: d.Kinds, Target: e.Name() == "kv", Embedded: e.Name() == "kv",
+			Check: func(w plan.Workload) error { return tryOpen(e, w) }}
+		for _, q := range d.Parameters {
+			p.Parameters = append(p.Parameters, plan.Parameter{Name: q.Name, Type: string(q.Type), Default: q.Default, Values: q.Values, Doc: q.Doc})
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// tryOpen has the engine judge a workload's parameters. Opening a session
+// contacts nothing.
+func tryOpen(e load.Engine, w plan.Workload) error {
+	session, err := e.Open(context.Background(), load.Spec{
+		Workload: w.Name, Part: load.Source, Engine: w.Engine, Target: w.Target, Parameters: w.Parameters,
+		Common: load.Common{Workers: w.Workers},
+	})
+	if err != nil {
+		return err
+	}
+	return session.Close()
+}
