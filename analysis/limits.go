@@ -33,22 +33,22 @@ func limitsOf(l plan.Limits) limits {
 
 // Thresholds that a plan cannot change.
 const (
-	maxPacingLag      = 1e-3      // s, 99th percentile
-	maxSwapTotal      = 1 << 20   // B in the window: warns
-	maxSwapRate       = 1 << 20   // B/s: invalid
-	maxNeighbour      = 5.0       // percent of the host's CPU time
-	maxClockPPM       = 100.0     // warns; ten times as much is invalid
-	maxClockStep      = 10e-3     // s: warns; ten times as much is invalid
-	minTailSamples    = 10        // above a percentile; under one it is only the maximum
-	minWindow         = 5.0       // s
-	maxTelemetryCPU   = 2.0       // percent of one core
-	minCoverage       = 0.9       // of the window, by a collector's samples
-	minPowerIntervals = 3         // sensing intervals in the window
-	maxNICShare       = 90.0      // percent of the link's rate
-	maxDrift          = 5.0       // percent, from the first block to the last
-	maxDigitShare     = 0.05      // half a unit of the last digit, of the value
-	maxAttrition      = 0.25      // between levels, of the share of trials lost
-	minBlocks         = 2         // blocks in a finding
-	recommendedBlocks = 5         // fewer are judged, and warn
-	minSteadySeconds  = 10        // intervals in the window to judge steadiness on
+	maxPacingLag      = 1e-3    // s, 99th percentile
+	maxSwapTotal      = 1 << 20 // B in the window: warns
+	maxSwapRate       = 1 << 20 // B/s: invalid
+	maxNeighbour      = 5.0     // percent of the host's CPU time
+	maxClockPPM       = 100.0   // warns; ten times as much is invalid
+	maxClockStep      = 10e-3   // s: warns; ten times as much is invalid
+	minTailSamples    = 10      // above a percentile; under one it is only the maximum
+	minWindow         = 5.0     // s
+	maxTelemetryCPU   = 2.0     // percent of one core
+	minCoverage       = 0.9     // of the window, by a collector's samples
+	minPowerIntervals = 3       // sensing intervals in the window
+	maxNICShare       = 90.0    // percent of the link's rate
+	maxDrift          = 5.0     // percent, from the first block to the last
+	maxDigitShare     = 0.05    // half a unit of the last digit, of the value
+	maxAttrition      = 0.25    // between levels, of the share of trials lost
+	minBlocks         = 2       // blocks in a finding
+	recommendedBlocks = 5       // fewer are judged, and warn
+	minSteadySeconds  = 10      // intervals in the window to judge steadiness on
 )

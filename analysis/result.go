@@ -31,9 +31,9 @@ type Result struct {
 	Differs  []FactDiff       `json:"differing_facts,omitempty"`
 	Settings []SettingRow     `json:"settings,omitempty"` // what was set, read back and restored
 	Services []ServiceRow     `json:"services,omitempty"` // servers under test, as they ran
-	Method   []string         `json:"method"`           // paragraphs that a reader can repeat
-	Commands []string         `json:"commands"`         // exact ones
-	Tables   []Table          `json:"tables,omitempty"` // efficiency, money, energy, limits, consolidation
+	Method   []string         `json:"method"`             // paragraphs that a reader can repeat
+	Commands []string         `json:"commands"`           // exact ones
+	Tables   []Table          `json:"tables,omitempty"`   // efficiency, money, energy, limits, consolidation
 }
 
 // RunInfo identifies the record behind a result.
@@ -254,12 +254,12 @@ type Chart struct {
 	YUnit   string    `json:"y_unit,omitempty"`
 	// Group names charts that are read side by side, as throughput and CPU
 	// over time: they share their x axis.
-	Group string `json:"group,omitempty"`
-	XLog    bool      `json:"x_log,omitempty"`
-	YLog    bool      `json:"y_log,omitempty"`
-	Series  []Series  `json:"series"`
-	Bands   []Band    `json:"bands,omitempty"`
-	Lines   []RefLine `json:"lines,omitempty"`
+	Group  string    `json:"group,omitempty"`
+	XLog   bool      `json:"x_log,omitempty"`
+	YLog   bool      `json:"y_log,omitempty"`
+	Series []Series  `json:"series"`
+	Bands  []Band    `json:"bands,omitempty"`
+	Lines  []RefLine `json:"lines,omitempty"`
 }
 
 // Series is one row of points of a chart.

@@ -1,0 +1,181 @@
+package analysis
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"bakeoff/plan"
+	"bakeoff/record"
+)
+
+// samples are the observations that count, by measure, workload, block and cell.
+type samples struct {
+	values map[sampleKey]map[int]map[string]record.Observation
+	kinds  map[sampleKey]measureKind
+	order  []sampleKey
+}
+
+// sampleKey names one measure of one workload; workload "" is of the hosts.
+type sampleKey struct{ workload, measure string }
+
+// newSamples orders observations for judging. Of two in one place the first
+// stays: a trial gives each measure once.
+func newSamples(obs []record.Observation) *samples {
+	s := &samples{values: map[sampleKey]map[int]map[string]record.Observation{}, kinds: map[sampleKey]measureKind{}}
+	for _, o := range obs {
+		if math.IsNaN(o.Value) || math.IsInf(o.Value, 0) {
+			continue
+		}
+		key := sampleKey{o.Workload, o.Measure}
+		if s.values[key] == nil {
+			s.values[key] = map[int]map[string]record.Observation{}
+			s.kinds[key] = describeObservation(o)
+			s.order = append(s.order, key)
+		}
+		if s.values[key][o.Block] == nil {
+			s.values[key][o.Block] = map[string]record.Observation{}
+		}
+		if _, taken := s.values[key][o.Block][o.Cell.Key()]; !taken {
+			s.values[key][o.Block][o.Cell.Key()] = o
+		}
+	}
+	slices.SortStableFunc(s.order, func(a, b sampleKey) int {
+		return cmp.Or(cmp.Compare(a.workload, b.workload), cmp.Compare(measureRank(a.measure), measureRank(b.measure)),
+			cmp.Compare(a.measure, b.measure))
+	})
+	return s
+}
+
+// describeObservation is the measure table's line, or what the observation says.
+func describeObservation(o record.Observation) measureKind {
+	m := describe(o.Measure, o.Unit)
+	m.unit = o.Unit
+	if o.Better != record.NoDirection {
+		m.better = o.Better
+	}
+	return m
+}
+
+// blocks lists the blocks in which a measure was observed, in order.
+func (s *samples) blocks(key sampleKey) []int {
+	var out []int
+	for b := range s.values[key] {
+		out = append(out, b)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// at returns the observation of one cell in one block.
+func (s *samples) at(key sampleKey, block int, cell record.Cell) (record.Observation, bool) {
+	o, ok := s.values[key][block][cell.Key()]
+	return o, ok
+}
+
+// find returns the key under which a measure of a workload stands: its own, or
+// that of the hosts.
+func (s *samples) find(workload, measure string) (sampleKey, bool) {
+	for _, key := range []sampleKey{{workload, measure}, {"", measure}} {
+		if len(s.values[key]) > 0 {
+			return key, true
+		}
+	}
+	return sampleKey{workload, measure}, false
+}
+
+// contrast is one effect as it was observed, block by block.
+type contrast struct {
+	effect  plan.Effect
+	blocks  []int
+	values  []float64 // of the effect: logarithms of ratios, or differences
+	base    []float64 // of the base side, on the same scale
+	against []float64
+	log     bool
+	// half is the most that the printed digits leave open, on the same scale.
+	half   []float64
+	trials []record.TrialID
+}
+
+// contrast computes an effect in every block that has all its cells. The scale
+// is that of ratios unless a value is not above zero.
+func (s *samples) contrast(key sampleKey, e plan.Effect) contrast {
+	c := contrast{effect: e, log: s.positive(key, e)}
+	for _, block := range s.blocks(key) {
+		value := func(cell record.Cell) (float64, bool) {
+			o, ok := s.at(key, block, cell)
+			return o.Value, ok
+		}
+		v, ok := e.In(value, c.log)
+		if !ok {
+			continue
+		}
+		base, against := sides(e, value, c.log)
+		c.blocks, c.values = append(c.blocks, block), append(c.values, v)
+		c.base, c.against = append(c.base, base), append(c.against, against)
+		c.half = append(c.half, s.printedHalf(key, block, c))
+		for _, t := range e.Terms {
+			if o, _ := s.at(key, block, t.Cell); o.Trial != "" && !slices.Contains(c.trials, o.Trial) {
+				c.trials = append(c.trials, o.Trial)
+			}
+		}
+	}
+	slices.Sort(c.trials)
+	return c
+}
+
+// positive says whether every value of the effect's cells is above zero.
+func (s *samples) positive(key sampleKey, e plan.Effect) bool {
+	for _, block := range s.blocks(key) {
+		for _, t := range e.Terms {
+			if o, ok := s.at(key, block, t.Cell); ok && o.Value <= 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sides splits an effect into what is compared: against - base is the effect.
+// The first half of a plan's terms is the base side, of an interaction too.
+func sides(e plan.Effect, value func(record.Cell) (float64, bool), log bool) (base, against float64) {
+	half := len(e.Terms) / 2
+	left, _ := plan.Effect{Terms: e.Terms[:half]}.In(value, log)
+	right, _ := plan.Effect{Terms: e.Terms[half:]}.In(value, log)
+	return 0 - left, right
+}
+
+// printedHalf is how far the effect could be off for the precision with which
+// its values were printed, to first order.
+func (s *samples) printedHalf(key sampleKey, block int, c contrast) float64 {
+	total := 0.0
+	for _, t := range c.effect.Terms {
+		o, ok := s.at(key, block, t.Cell)
+		if !ok || o.HalfWidth == nil {
+			continue
+		}
+		half := *o.HalfWidth
+		if c.log {
+			half /= o.Value
+		}
+		total += math.Abs(t.Weight) * half
+	}
+	return total
+}
+
+// whole maps a value from the scale of the contrast to that of a finding.
+func (c contrast) whole(v float64) float64 {
+	if c.log {
+		return math.Exp(v)
+	}
+	return v
+}
+
+// cells lists the cells on the two sides of an effect.
+func effectCells(e plan.Effect) []record.Cell {
+	out := make([]record.Cell, 0, len(e.Terms))
+	for _, t := range e.Terms {
+		out = append(out, t.Cell)
+	}
+	return out
+}
