@@ -1,0 +1,188 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"bakeoff/host"
+	"bakeoff/load"
+	"bakeoff/record"
+	"bakeoff/telemetry"
+)
+
+// OpenLoad opens the sessions in the order given, each on cores of its own where
+// there are some, and prepares their data sets one after the other.
+func (l *Local) OpenLoad(ctx context.Context, specs []LoadSpec, progress func(load.Progress)) ([]*record.DataSet, error) {
+	if err := l.CloseLoad(ctx); err != nil {
+		return nil, err
+	}
+	topology, err := host.ReadTopology(ctx, l.env.Root)
+	if err != nil {
+		return nil, err
+	}
+	l.warnings = nil
+	sets := make([]*record.DataSet, 0, len(specs))
+	for i, s := range specs {
+		spec, warnings, err := l.place(topology, s, i)
+		if err != nil {
+			return nil, fmt.Errorf("workload %s: %w", s.Workload, err)
+		}
+		l.warn(warnings)
+		running, err := l.open(ctx, spec, s)
+		if err != nil {
+			return nil, fmt.Errorf("workload %s: %w", s.Workload, err)
+		}
+		l.loads = append(l.loads, running)
+		set, err := running.Prepare(ctx, progress)
+		if err != nil {
+			return nil, fmt.Errorf("workload %s: preparing its data: %w", s.Workload, err)
+		}
+		sets = append(sets, set)
+	}
+	return sets, nil
+}
+
+func (l *Local) open(ctx context.Context, spec load.Spec, s LoadSpec) (*load.Running, error) {
+	engine, err := l.engines(s.Engine)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Secrets, err = l.secrets(s); err != nil {
+		return nil, err
+	}
+	return load.Open(ctx, engine, spec, load.Env{Machine: l.shared, Wall: l.env.Clock})
+}
+
+// place gives a load its cores: those asked for or, where services are pinned,
+// those that they leave. Where nothing is pinned, the kernel places everything.
+func (l *Local) place(topology host.Topology, s LoadSpec, nth int) (load.Spec, []record.Warning, error) {
+	asked, err := host.ParseCPUs(s.GeneratorCPUs)
+	if err != nil {
+		return load.Spec{}, nil, fmt.Errorf("cores of the generator: %w", err)
+	}
+	services, pinned := map[string]host.CPUs{}, false
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, service := range l.services {
+		cpus, err := host.ParseCPUs(service.spec.CPUs)
+		if err != nil {
+			return load.Spec{}, nil, fmt.Errorf("cores of service %s: %w", service.spec.Name, err)
+		}
+		services[service.spec.Name] = cpus
+		pinned = pinned || len(cpus) > 0
+	}
+	chosen, warnings := topology.Generator(asked, services)
+	spec := s.Spec
+	if pinned || len(asked) > 0 {
+		// Loads that run together start at different cores.
+		first := nth % max(1, len(chosen))
+		spec.Common.CPUs = slices.Concat(chosen[first:], chosen[:first])
+	}
+	return spec, warnings, nil
+}
+
+// warn keeps each warning about the placing once.
+func (l *Local) warn(warnings []record.Warning) {
+	for _, w := range warnings {
+		if !slices.Contains(l.warnings, w) {
+			l.warnings = append(l.warnings, w)
+		}
+	}
+}
+
+// Measure runs what is open, all at once, with telemetry around it.
+func (l *Local) Measure(ctx context.Context, watch WatchSpec, progress func(load.Progress)) (Measured, error) {
+	collectors, err := l.collectors(watch)
+	if err != nil {
+		return Measured{}, err
+	}
+	interval := time.Duration(watch.IntervalSeconds * float64(time.Second))
+	sampler := telemetry.NewSampler(telemetry.SamplerConfig{Host: watch.Host, Interval: interval, Clock: l.env.Clock}, collectors)
+	if err := sampler.Start(ctx); err != nil {
+		return Measured{}, err
+	}
+	results, loadErr := l.measureAll(ctx, progress)
+	limited, cancel := detached(ctx, slack)
+	defer cancel()
+	readings, costs, err := sampler.Stop(limited)
+	return Measured{Results: results, Readings: readings, Costs: costs, Warnings: slices.Clone(l.warnings)}, errors.Join(loadErr, err)
+}
+
+// measureAll runs every open load, all connected before the first begins; one
+// that fails ends the others. Loads that did not begin have no result.
+func (l *Local) measureAll(ctx context.Context, progress func(load.Progress)) ([]load.Result, error) {
+	for _, running := range l.loads {
+		if err := running.Connect(ctx); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	results := make([]load.Result, len(l.loads))
+	errs := make([]error, len(l.loads))
+	var telling sync.Mutex
+	tell := func(p load.Progress) {
+		telling.Lock()
+		defer telling.Unlock()
+		progress(p)
+	}
+	var all sync.WaitGroup
+	for i, running := range l.loads {
+		all.Go(func() {
+			if results[i], errs[i] = running.Measure(ctx, tell); errs[i] != nil {
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	results = slices.DeleteFunc(results, func(r load.Result) bool { return r.Load.Workload == "" })
+	return results, firstCause(errs)
+}
+
+// firstCause leaves out the loads that ended only because another one failed.
+func firstCause(errs []error) error {
+	causes := slices.DeleteFunc(slices.Clone(errs), func(err error) bool {
+		return err == nil || errors.Is(err, context.Canceled)
+	})
+	if len(causes) == 0 {
+		return errors.Join(errs...)
+	}
+	return errors.Join(causes...)
+}
+
+// CloseLoad closes the sessions, sources before their sinks.
+func (l *Local) CloseLoad(context.Context) error {
+	var all error
+	for _, running := range slices.Backward(l.loads) {
+		all = errors.Join(all, running.Close())
+	}
+	l.loads = nil
+	return all
+}
+
+// collectors are those that a watch asks for.
+func (l *Local) collectors(watch WatchSpec) ([]telemetry.Collector, error) {
+	cfg := telemetry.Config{Root: l.env.Root}
+	for _, name := range slices.Sorted(maps.Keys(watch.Processes)) {
+		cfg.Processes = append(cfg.Processes, telemetry.Process{Name: name, PIDs: watch.Processes[name]})
+	}
+	for _, name := range watch.Names {
+		cfg.Processes = append(cfg.Processes, telemetry.Process{Name: name, Command: name})
+	}
+	return telemetry.Select(telemetry.Table(cfg), watch.Collectors)
+}
+
+// checkLoad opens a load without preparing it, which validates its parameters
+// and sends nothing.
+func (l *Local) checkLoad(ctx context.Context, s LoadSpec) error {
+	running, err := l.open(ctx, s.Spec, s)
+	if err != nil {
+		return err
+	}
+	return running.Close()
+}
