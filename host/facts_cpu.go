@@ -51,19 +51,19 @@ type cpuInfo struct {
 // line named cpu.
 func parseCPUInfo(text string) cpuInfo {
 	info := cpuInfo{}
-	microcodes := map[string]CPUs{}
+	models, signatures, microcodes := map[string]CPUs{}, map[string]CPUs{}, map[string]CPUs{}
 	for block := range strings.SplitSeq(text, "\n\n") {
 		v := keyed(block, ":")
-		number, isCPU := v["processor"]
-		if !isCPU {
+		number, err := cpuNumber(v["processor"])
+		if err != nil {
 			continue
 		}
 		if info.threads == 0 {
-			info.describe(v)
+			info.vendor, info.flags = v["vendor_id"], strings.Fields(v["flags"])
 		}
-		if n, err := cpuNumber(number); err == nil && v["microcode"] != "" {
-			microcodes[v["microcode"]] = append(microcodes[v["microcode"]], n)
-		}
+		noteCPU(models, cpuModel(v), number)
+		noteCPU(signatures, cpuSignature(v), number)
+		noteCPU(microcodes, v["microcode"], number)
 		if mhz, err := strconv.ParseFloat(v["cpu MHz"], 64); err == nil && mhz > 0 {
 			info.fastest = max(info.fastest, mhz)
 			if info.slowest == 0 || mhz < info.slowest {
@@ -72,29 +72,41 @@ func parseCPUInfo(text string) cpuInfo {
 		}
 		info.threads++
 	}
-	if len(microcodes) > 0 {
-		info.microcode = byCPU(microcodes, withCPUs, ", ")
-	}
+	info.model, info.signature, info.microcode = eachCPU(models), eachCPU(signatures), eachCPU(microcodes)
 	return info
 }
 
-func withCPUs(value string, c CPUs) string { return value + " (" + c.String() + ")" }
-
-func (info *cpuInfo) describe(v map[string]string) {
-	info.vendor, info.model = v["vendor_id"], v["model name"]
-	if info.model == "" {
-		info.model = v["cpu"]
+func noteCPU(by map[string]CPUs, value string, n int) {
+	if value != "" {
+		by[value] = append(by[value], n)
 	}
-	info.flags = strings.Fields(v["flags"])
+}
+
+// eachCPU is the value that all processors share, or each with those that have
+// it: "performance (0-3), powersave (4-7)".
+func eachCPU(by map[string]CPUs) string {
+	if len(by) == 0 {
+		return ""
+	}
+	return byCPU(by, func(value string, c CPUs) string { return value + " (" + c.String() + ")" }, ", ")
+}
+
+func cpuModel(v map[string]string) string {
+	if v["model name"] != "" {
+		return v["model name"]
+	}
+	return v["cpu"]
+}
+
+func cpuSignature(v map[string]string) string {
 	switch {
 	case v["cpu family"] != "":
-		info.signature = v["cpu family"] + "-" + v["model"] + "-" + v["stepping"]
+		return v["cpu family"] + "-" + v["model"] + "-" + v["stepping"]
 	case v["CPU implementer"] != "":
-		info.signature = strings.Join(strings.Fields(fmt.Sprintf("implementer %s part %s variant %s revision %s",
-			v["CPU implementer"], v["CPU part"], v["CPU variant"], v["CPU revision"])), " ")
-	case v["revision"] != "":
-		info.signature = v["revision"]
+		return fmt.Sprintf("implementer %s part %s variant %s revision %s",
+			v["CPU implementer"], v["CPU part"], v["CPU variant"], v["CPU revision"])
 	}
+	return v["revision"]
 }
 
 // topology counts the sockets and cores that are online. A core is known by
@@ -157,28 +169,19 @@ func parseCacheSize(text string) (*int64, error) {
 // minimum, the largest maximum, and each name with the processors that have it.
 func (p *part) frequency(c *record.CPU, online CPUs) {
 	governors, drivers, preferences := map[string]CPUs{}, map[string]CPUs{}, map[string]CPUs{}
-	add := func(by map[string]CPUs, value string, n int) {
-		if value != "" {
-			by[value] = append(by[value], n)
-		}
-	}
 	const kilohertz = 1000
 	for _, n := range online {
 		dir := fmt.Sprintf("%s/cpu%d/cpufreq/", cpuDir, n)
-		add(governors, p.text(dir+"scaling_governor"), n)
-		add(drivers, p.text(dir+"scaling_driver"), n)
-		add(preferences, p.text(dir+"energy_performance_preference"), n)
+		noteCPU(governors, p.text(dir+"scaling_governor"), n)
+		noteCPU(drivers, p.text(dir+"scaling_driver"), n)
+		noteCPU(preferences, p.text(dir+"energy_performance_preference"), n)
 		c.MinimumHz = lesser(c.MinimumHz, p.scaled(dir+"cpuinfo_min_freq", kilohertz))
 		c.MaximumHz = greater(c.MaximumHz, p.scaled(dir+"cpuinfo_max_freq", kilohertz))
 		c.BaseHz = greater(c.BaseHz, p.scaled(dir+"base_frequency", kilohertz))
 		c.FloorHz = lesser(c.FloorHz, p.scaled(dir+"scaling_min_freq", kilohertz))
 		c.CeilingHz = greater(c.CeilingHz, p.scaled(dir+"scaling_max_freq", kilohertz))
 	}
-	for to, by := range map[*string]map[string]CPUs{&c.Governor: governors, &c.Driver: drivers, &c.Preference: preferences} {
-		if len(by) > 0 {
-			*to = byCPU(by, withCPUs, ", ")
-		}
-	}
+	c.Governor, c.Driver, c.Preference = eachCPU(governors), eachCPU(drivers), eachCPU(preferences)
 	if no := p.flag(cpuDir + "/intel_pstate/no_turbo"); no != nil {
 		c.Boost = new(!*no)
 	} else {

@@ -82,9 +82,9 @@ func (p *part) container() string {
 	if kind := p.text("/run/systemd/container"); kind != "" {
 		return kind
 	}
-	for file, kind := range map[string]string{"/.dockerenv": "docker", "/run/.containerenv": "podman"} {
-		if p.tree.exists(p.ctx, file) {
-			return kind
+	for _, mark := range []struct{ file, kind string }{{"/run/.containerenv", "podman"}, {"/.dockerenv", "docker"}} {
+		if p.tree.exists(p.ctx, mark.file) {
+			return mark.kind
 		}
 	}
 	env, err := p.tree.read(p.ctx, "/proc/1/environ") // root's alone; without it there is no telling

@@ -109,7 +109,7 @@ func (p *part) slot(n *record.NIC) {
 }
 
 func (p *part) driver(n *record.NIC, ask driverAsker) {
-	a, ok := try(p, netDir+n.Name+" (ethtool)", func(ctx context.Context, _ string) (driverAnswer, error) {
+	a, ok := try(p, netDir+n.Name+"/ (ethtool)", func(ctx context.Context, _ string) (driverAnswer, error) {
 		return within(ctx, p.tree.patience, func() (driverAnswer, error) { return ask(n.Name) })
 	})
 	if !ok {
@@ -123,8 +123,11 @@ func (p *part) driver(n *record.NIC, ask driverAsker) {
 }
 
 // pciParent is the innermost PCI function on a device's path, "" where there
-// is none.
+// is none. Of a device on USB, it would be the whole bus's controller.
 func pciParent(path string) string {
+	if strings.Contains(path, "/usb") {
+		return ""
+	}
 	parts := strings.Split(path, "/")
 	for i := len(parts) - 1; i >= 0; i-- {
 		if isPCIAddress(parts[i]) {
