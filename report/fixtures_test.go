@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,7 +51,7 @@ func wobble(seed, i int, size float64) float64 {
 func summary(cell record.Cell, workload, measure, unit string, centre, size float64, seed, blocks int) analysis.CellSummary {
 	s := analysis.CellSummary{Cell: cell, Workload: workload, Measure: measure, Unit: unit, N: blocks, Center: centre, Low: centre * (1 - size), High: centre * (1 + size), CVPercent: some(100 * size), Min: math.Inf(1), Max: math.Inf(-1)}
 	for b := range blocks {
-		v := centre * wobble(seed, b, 1.6*size)
+		v, _ := strconv.ParseFloat(strconv.FormatFloat(centre*wobble(seed, b, 1.6*size), 'g', 6, 64), 64) // the same on every machine
 		s.Values, s.Blocks = append(s.Values, v), append(s.Blocks, b+1)
 		s.Min, s.Max = math.Min(s.Min, v), math.Max(s.Max, v)
 	}

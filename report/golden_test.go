@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"bakeoff/analysis"
 )
@@ -41,11 +42,42 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
+// formats lists every renderer by the ending of its golden files.
+func formats() map[string]func(io.Writer, *analysis.Result) error {
+	return map[string]func(io.Writer, *analysis.Result) error{
+		".html": HTML, ".md": Markdown, ".json": JSON, ".csv": CSV, ".bench.txt": GoBench,
+		".junit.xml": func(w io.Writer, r *analysis.Result) error { return JUnit(w, r, []analysis.Verdict{analysis.Worse}) },
+		".txt":       func(w io.Writer, r *analysis.Result) error { return Text(w, r, TextOptions{}) },
+	}
+}
+
 func TestGolden(t *testing.T) {
-	formats := map[string]func(io.Writer, *analysis.Result) error{".html": HTML}
+	large := map[string]bool{"three-factors.json": true, "three-factors.csv": true, "forty-cells.json": true, "forty-cells.csv": true,
+		"forty-cells.bench.txt": true, "forty-cells.txt": true, "forty-cells.junit.xml": true}
 	for name, r := range fixtures() {
-		for ext, f := range formats {
-			golden(t, name+ext, render(t, f, r))
+		for ext, f := range formats() {
+			if !large[name+ext] { // their like is covered by the smaller ones
+				golden(t, name+ext, render(t, f, r))
+			}
+		}
+	}
+}
+
+// Nothing may depend on the order of a map or on when a report is written, and no
+// renderer may change the result.
+func TestSameResultSameBytes(t *testing.T) {
+	for name := range fixtures() {
+		for ext, f := range formats() {
+			first := fixtures()[name]
+			want := render(t, f, first)
+			for range 3 {
+				if got := render(t, f, first); !bytes.Equal(want, got) {
+					t.Errorf("%s%s: a second rendering differs", name, ext)
+				}
+			}
+			if diff := cmp.Diff(fixtures()[name], first, cmpopts.EquateNaNs()); diff != "" {
+				t.Errorf("%s%s: rendering changed the result:\n%s", name, ext, diff)
+			}
 		}
 	}
 }

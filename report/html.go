@@ -30,7 +30,7 @@ func HTML(w io.Writer, r *analysis.Result) error {
 	if err != nil {
 		return fmt.Errorf("reading the report's style sheet: %w", err)
 	}
-	p := pageOf(r)
+	p := pageOf(cleaned(r))
 	p.Style = template.CSS(figure.Palette() + figure.Style() + string(css)) // our own files, no part of the result
 	if err := t.Execute(w, p); err != nil {
 		return fmt.Errorf("writing the HTML report: %w", err)

@@ -30,20 +30,29 @@ type column struct {
 }
 
 // Class is how a column is set: numbers right, code in a fixed pitch, short texts
-// unbroken. For the template.
+// unbroken, long words broken anywhere. For the template.
 func (t table) Class(i int) string {
-	switch {
-	case t.Columns[i].Numeric:
+	if t.Columns[i].Numeric {
 		return "num"
-	case t.Columns[i].Code:
-		return "code"
 	}
+	longest, word := 0, 0
 	for _, r := range t.Rows {
-		if utf8.RuneCountInString(r.Cells[i]) > 18 {
-			return ""
+		longest = max(longest, utf8.RuneCountInString(r.Cells[i]))
+		for _, w := range strings.Fields(r.Cells[i]) {
+			word = max(word, utf8.RuneCountInString(w))
 		}
 	}
-	return "short"
+	fit := ""
+	switch {
+	case longest <= 18:
+		fit = "short"
+	case word > 30:
+		fit = "long"
+	}
+	if t.Columns[i].Code {
+		return strings.TrimSpace("code " + fit)
+	}
+	return fit
 }
 
 type tableRow struct {

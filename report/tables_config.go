@@ -104,7 +104,9 @@ func rawTables(r *analysis.Result, n names) []table {
 	out := make([]table, len(chunks))
 	for i, chunk := range chunks {
 		out[i] = rawTable(r, n, chunk)
-		out[i].Title = part("Every trial", i, len(chunks))
+		if len(chunks) > 1 {
+			out[i].Title = part("Every trial", i, len(chunks))
+		}
 	}
 	return out
 }
@@ -287,18 +289,39 @@ func givenTable(t analysis.Table) table {
 // chartTable lists the data of a figure, as its text alternative; without rows
 // where the figure holds more than a reader would read.
 func chartTable(c analysis.Chart) table {
-	t := table{Title: "Data of this figure", Columns: text("Series", "At")}
-	unit := c.YUnit
-	t.Columns = append(t.Columns, numeric(strings.TrimSpace(c.YLabel), "Low", "High")...)
-	count := 0
+	t := table{Title: "Data of this figure"}
+	count, intervals := 0, false
 	for _, s := range c.Series {
 		count += len(s.Y)
-		for i, v := range s.Y {
-			t.add(s.Name, pointName(c, s, i), quantity.Significant(v, unit, 4), bound(s.Low, i, unit), bound(s.High, i, unit))
-		}
+		intervals = intervals || len(s.Low) > 0
 	}
 	if count > 120 {
-		t.Rows = nil
+		return t
+	}
+	several := len(c.Series) > 1
+	if several {
+		t.Columns = text("Series")
+	}
+	value := c.YLabel
+	if value == "" || c.Kind == analysis.ForestChart && c.XLabel != "" {
+		value = c.XLabel
+	}
+	t.Columns = append(append(t.Columns, text("At")...), numeric(orElse(value, "Value"))...)
+	if intervals {
+		t.Columns = append(t.Columns, numeric("Low", "High")...)
+	}
+	for _, s := range c.Series {
+		for i, v := range s.Y {
+			var row []string
+			if several {
+				row = append(row, s.Name)
+			}
+			row = append(row, pointName(c, s, i), quantity.Significant(v, c.YUnit, 4))
+			if intervals {
+				row = append(row, bound(s.Low, i, c.YUnit), bound(s.High, i, c.YUnit))
+			}
+			t.add(row...)
+		}
 	}
 	return t
 }

@@ -54,6 +54,7 @@ const together = 6
 // Draw lays a chart out.
 func Draw(c analysis.Chart, o Options) Drawing {
 	s := &scene{width: o.Width, id: o.ID}
+	c = drawable(c)
 	switch {
 	case empty(c):
 		s.height = 60
@@ -122,6 +123,48 @@ func (d Drawing) Standalone() string {
 	return d.SVG[:at] + style + `<rect class="paper" width="100%" height="100%"/>` + "\n" + d.SVG[at:]
 }
 
+// drawable replaces values that no axis can hold by gaps.
+func drawable(c analysis.Chart) analysis.Chart {
+	c.Series = slices.Clone(c.Series)
+	for i := range c.Series {
+		s := &c.Series[i]
+		s.X, s.Y, s.Low, s.High = finite(s.X), finite(s.Y), finite(s.Low), finite(s.High)
+		s.Points = slices.Clone(s.Points)
+		for k := range s.Points {
+			s.Points[k] = finite(s.Points[k])
+		}
+	}
+	c.Bands = slices.Clone(c.Bands)
+	for i := range c.Bands {
+		c.Bands[i].From, c.Bands[i].To = held(c.Bands[i].From), held(c.Bands[i].To)
+	}
+	c.Lines = slices.Clone(c.Lines)
+	for i := range c.Lines {
+		c.Lines[i].At = held(c.Lines[i].At)
+	}
+	return c
+}
+
+func finite(values []float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = held(v)
+	}
+	return out
+}
+
+// held returns v, or NaN where its size is beyond any quantity of this world.
+func held(v float64) float64 {
+	const most, least = 1e30, 1e-30
+	switch size := math.Abs(v); {
+	case size > most:
+		return math.NaN()
+	case size < least:
+		return 0
+	}
+	return v
+}
+
 func empty(c analysis.Chart) bool {
 	for _, s := range c.Series {
 		for _, v := range s.Y {
@@ -170,10 +213,12 @@ func (r span) ok() bool { return r.low <= r.high }
 
 // widened leaves room at both ends, by a share of the span (of its logarithm).
 func (r span) widened(log bool, share float64) span {
-	if !r.ok() {
+	switch {
+	case !r.ok() && log:
+		return span{1, 10}
+	case !r.ok():
 		return span{0, 1}
-	}
-	if log {
+	case log:
 		f := math.Pow(r.high/r.low, share)
 		if f < 1.0001 {
 			f = 1.1

@@ -63,9 +63,21 @@ func (p *plot) behind(s *scene, left, top float64) {
 		}
 		y := top + p.y.clamp(l.At)
 		s.line("ref", left, y, left+p.wide, y)
-		if p.panels() == 1 {
-			text := shorten(l.Label, tickSize, p.wide-8)
-			s.word(word{x: left + p.wide - 4, y: y - 4, text: text, anchor: atEnd, class: "muted halo", size: tickSize})
+		if p.panels() == 1 && l.Label != "" {
+			p.nameLine(s, l.Label, left, top, y)
+		}
+	}
+}
+
+// nameLine names a horizontal line above it, or below it, where no other text is.
+func (p *plot) nameLine(s *scene, name string, left, top, y float64) {
+	w := word{x: left + p.wide - 4, text: shorten(name, tickSize, p.wide-8), anchor: atEnd, class: "muted halo", size: tickSize}
+	for _, offset := range []float64{-4, tickSize + 1} {
+		w.y = y + offset
+		box := boxOf(w)
+		if box.top >= top && box.bottom <= top+p.high && s.free(box) {
+			s.word(w)
+			return
 		}
 	}
 }
@@ -81,19 +93,21 @@ func (p *plot) axes(s *scene, i int, left, top float64) {
 		}
 	}
 	lowest := i+p.cols >= p.panels()
-	for k, t := range p.x.ticks {
+	for _, t := range p.x.ticks {
 		x := left + p.x.at(t.at)
 		s.line("axis", x, bottom, x, bottom+4)
-		if !lowest {
-			continue
-		}
-		half := textWidth(t.text, tickSize) / 2
-		if p.cols > 1 && k == len(p.x.ticks)-1 && p.x.at(t.at)+half > p.wide+p.gapX/2 {
-			continue // it would run into the next panel's first
-		}
-		at := math.Min(x, s.width-half-1)
-		s.word(word{x: at, y: bottom + 16, text: t.text, anchor: atMiddle, class: "muted", size: tickSize})
 	}
+	if !lowest {
+		return
+	}
+	low, high := 1.0, s.width-p.names-1 // the middle of the gaps between the panels
+	if i%p.cols > 0 {
+		low = left - p.gapX/2 + 2
+	}
+	if i%p.cols < p.cols-1 && i < p.panels()-1 {
+		high = left + p.wide + p.gapX/2 - 2
+	}
+	s.tickLabels(p.x, left, bottom+16, low, high)
 }
 
 // series draws one line with its interval and trials.

@@ -72,7 +72,7 @@ func (p *plot) drop() {
 			if len(s.X) > 0 {
 				x[k] = s.X[k]
 			}
-			if p.chart.YLog && y[k] <= 0 || p.chart.XLog && x[k] <= 0 || math.IsInf(y[k], 0) {
+			if p.chart.YLog && y[k] <= 0 || p.chart.XLog && x[k] <= 0 {
 				y[k] = math.NaN()
 			}
 		}
@@ -258,12 +258,12 @@ func labelledUnit(c analysis.Chart, scale quantity.Scale) string {
 func (p *plot) flags(s *scene, y float64) float64 {
 	var items []flag
 	for _, b := range p.chart.Bands {
-		if b.Axis == "x" && b.Label != "" {
+		if b.Axis == "x" && b.Label != "" && !anyNaN(b.From, b.To) {
 			items = append(items, flag{x: p.left + (p.x.clamp(b.From)+p.x.clamp(b.To))/2, text: b.Label})
 		}
 	}
 	for _, l := range p.chart.Lines {
-		if l.Axis == "x" && l.Label != "" {
+		if l.Axis == "x" && l.Label != "" && !anyNaN(l.At) {
 			items = append(items, flag{x: p.left + p.x.clamp(l.At), text: l.Label})
 		}
 	}
@@ -276,18 +276,9 @@ func (p *plot) flags(s *scene, y float64) float64 {
 // feet writes the x axis' title and closes the drawing.
 func (p *plot) feet(s *scene) {
 	bottom := p.top + float64(p.rows)*p.high + float64(p.rows-1)*p.gapY
-	lines, cut := wrap(p.xTitle, textSize, s.width-8, 2)
-	full := ""
-	if cut {
-		full = p.xTitle
-	}
 	centre := p.left + (s.width-p.left-p.names-10)/2
-	for _, l := range lines {
-		centre = math.Max(centre, textWidth(l, textSize)/2+2)
-	}
 	if p.panels() > 1 {
 		centre = s.width / 2
 	}
-	s.lines(word{x: centre, y: bottom + 36, anchor: atMiddle}, lines, full)
-	s.height = math.Ceil(bottom + 36 + float64(max(len(lines), 1)-1)*lineSpace*textSize + 8)
+	s.height = s.axisTitle(p.xTitle, centre, bottom+36)
 }

@@ -53,12 +53,12 @@ func drawFlags(s *scene, items []flag, y float64) {
 func (g *grid) marks(s *scene, c analysis.Chart, y float64) float64 {
 	var items []flag
 	for _, b := range c.Bands {
-		if b.Label != "" {
+		if b.Label != "" && !anyNaN(b.From, b.To) {
 			items = append(items, flag{x: (g.values.clamp(b.From) + g.values.clamp(b.To)) / 2, text: b.Label})
 		}
 	}
 	for _, l := range c.Lines {
-		if l.Label != "" {
+		if l.Label != "" && !anyNaN(l.At) {
 			items = append(items, flag{x: g.values.clamp(l.At), text: l.Label})
 		}
 	}

@@ -3,6 +3,7 @@ package figure
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"bakeoff/analysis"
 	"bakeoff/report/quantity"
@@ -197,23 +198,31 @@ func (g *grid) describe(c analysis.Chart) {
 			continue
 		}
 		s := c.Series[r.series]
-		v := s.Y[r.index]
-		low, high := pick(s.Low, r.index), pick(s.High, r.index)
-		d := g.scale.DecimalsWithin(v, low, high, 4)
-		if c.Kind == analysis.ForestChart && g.unit == "" {
-			d = quantity.RatioDecimals(v, low, high)
-		}
-		r.value = g.scale.Number(v, d)
-		if g.log && g.unit != "" { // its axis has no common scale
-			r.value = quantity.Significant(v, g.unit, 4)
-		}
-		if c.Kind == analysis.ForestChart && !math.IsNaN(low) && !math.IsNaN(high) {
-			r.value += " [" + g.scale.Number(low, d) + ", " + g.scale.Number(high, d) + "]"
-		}
+		r.value = g.valueText(c, s.Y[r.index], pick(s.Low, r.index), pick(s.High, r.index))
 		if r.index < len(s.Notes) {
-			r.note = s.Notes[r.index]
+			r.note = shorten(s.Notes[r.index], textSize, 90)
 		}
 	}
+}
+
+// valueText writes a value, in a forest chart with its interval: in the axis'
+// scale, or with a unit of its own where the axis has no common scale or one that
+// is far too large.
+func (g *grid) valueText(c analysis.Chart, v, low, high float64) string {
+	scale, unit := g.scale, ""
+	if g.log && g.unit != "" || math.Abs(v) < scale.Factor/100 && v != 0 {
+		scale = quantity.For(g.unit, v)
+		unit = quantity.Space + scale.Unit
+	}
+	d := scale.DecimalsWithin(v, low, high, 4)
+	if c.Kind == analysis.ForestChart && g.unit == "" {
+		d = quantity.RatioDecimals(v, low, high)
+	}
+	text := scale.Number(v, d)
+	if c.Kind == analysis.ForestChart && !math.IsNaN(low) && !math.IsNaN(high) {
+		text += " [" + scale.Number(low, d) + ", " + scale.Number(high, d) + "]"
+	}
+	return shorten(strings.TrimRight(text+unit, quantity.Space), textSize, 250)
 }
 
 // stackDecimals are those of the parts and totals of a stack: alike, since they add up.
@@ -284,6 +293,9 @@ func (g *grid) wrapNames(width float64, lines int) {
 	for i := range g.rows {
 		r := &g.rows[i]
 		r.lines, r.cut = wrap(r.name, textSize*r.weight(), width-g.indent(*r), lines)
+		if len(r.lines) == 0 {
+			r.lines = []string{""} // its line holds the value
+		}
 	}
 }
 
@@ -345,8 +357,9 @@ func (g *grid) names(s *scene) {
 		switch {
 		case g.below:
 			y = first + float64(len(r.lines))*step
-			s.word(word{x: x, y: y, text: r.value, class: "muted"})
-			s.word(word{x: x + textWidth(r.value, textSize) + noteGap, y: y, text: r.note, bold: true})
+			value := shorten(r.value, textSize, s.width-x-4-textWidth(r.note, textSize)*boldFactor-noteGap)
+			s.word(word{x: x, y: y, text: value, class: "muted"})
+			s.word(word{x: x + textWidth(value, textSize) + noteGap, y: y, text: r.note, bold: true})
 			continue
 		case g.narrow:
 			y = first + float64(len(r.lines)-1)*step
@@ -371,18 +384,7 @@ func (g *grid) foot(s *scene, title string) {
 	if g.topScale() {
 		g.scaleMarks(s, g.top, -1)
 	}
-	lines, cut := wrap(title, textSize, s.width-8, 2)
-	full := ""
-	if cut {
-		full = title
-	}
-	widest := 0.0
-	for _, l := range lines {
-		widest = math.Max(widest, textWidth(l, textSize))
-	}
-	centre := math.Min(math.Max((g.left+g.right)/2, widest/2+2), s.width-widest/2-2)
-	s.lines(word{x: centre, y: g.bottom + 34, anchor: atMiddle}, lines, full)
-	s.height = math.Ceil(g.bottom + 34 + float64(len(lines)-1)*lineSpace*textSize + 8)
+	s.height = s.axisTitle(title, (g.left+g.right)/2, g.bottom+34)
 }
 
 // topScale reports whether the axis stands above the rows too, as it does where
@@ -399,8 +401,8 @@ func (g *grid) scaleMarks(s *scene, y, side float64) {
 	for _, t := range g.values.ticks {
 		x := g.values.at(t.at)
 		s.line("axis", x, y, x, y+4*side)
-		s.word(word{x: x, y: text, text: t.text, anchor: atMiddle, class: "muted", size: tickSize})
 	}
+	s.tickLabels(g.values, 0, text, 1, s.width-1)
 }
 
 func totals(c analysis.Chart) map[string]float64 {

@@ -111,6 +111,32 @@ func (s *scene) lines(w word, texts []string, full string) {
 	}
 }
 
+// axisTitle writes the title under a horizontal axis, about a centre but inside
+// the drawing, and returns where the drawing may end.
+func (s *scene) axisTitle(title string, centre, y float64) float64 {
+	lines, cut := wrap(title, textSize, s.width-8, 2)
+	full := ""
+	if cut {
+		full = title
+	}
+	half := 0.0
+	for _, l := range lines {
+		half = math.Max(half, textWidth(l, textSize)/2+2)
+	}
+	s.lines(word{x: math.Min(math.Max(centre, half), s.width-half), y: y, anchor: atMiddle}, lines, full)
+	return math.Ceil(y + float64(max(len(lines), 1)-1)*lineSpace*textSize + 8)
+}
+
+// free reports whether no text stands in a box yet.
+func (s *scene) free(box label) bool {
+	for _, l := range s.labels {
+		if l.left < box.right && box.left < l.right && l.top < box.bottom && box.top < l.bottom {
+			return false
+		}
+	}
+	return true
+}
+
 func (s *scene) line(class string, x1, y1, x2, y2 float64) {
 	if anyNaN(x1, y1, x2, y2) {
 		return

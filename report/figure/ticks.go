@@ -45,7 +45,10 @@ func linearTicks(from, to float64, n int) (values []float64, step float64) {
 		return []float64{from}, 0
 	}
 	step = roundStep(span / float64(n))
-	first, last := math.Ceil(from/step-1e-9), math.Floor(to/step+1e-9)
+	first, last := math.Ceil(from/step-1e-12), math.Floor(to/step+1e-12)
+	if last-first > 100 { // the span is lost in the values' size
+		return []float64{from}, 0
+	}
 	for k := first; k <= last; k++ {
 		values = append(values, k*step+0) // +0: no minus zero
 	}
@@ -109,42 +112,63 @@ func labelled(values []float64, log bool, s quantity.Scale, unit string) []tick 
 	return out
 }
 
-// fits reports whether tick labels set along a horizontal axis stay apart.
-func (x axis) fits(size float64) bool {
+// fits reports whether the ticks' labels stay apart: side by side on a horizontal
+// axis, one above the other on a vertical one.
+func (x axis) fits() bool {
 	const gap = 8
 	for i := 1; i < len(x.ticks); i++ {
 		left, right := x.ticks[i-1], x.ticks[i]
-		room := math.Abs(x.at(right.at) - x.at(left.at))
-		if room < (textWidth(left.text, size)+textWidth(right.text, size))/2+gap {
+		need := tickSize + 3
+		if x.horizontal() {
+			need = (textWidth(left.text, tickSize)+textWidth(right.text, tickSize))/2 + gap
+		}
+		if math.Abs(x.at(right.at)-x.at(left.at)) < need {
 			return false
 		}
 	}
 	return true
 }
 
+// horizontal reports whether the axis runs to the right; vertical axes run up, from
+// a large pixel to a small one.
+func (x axis) horizontal() bool { return x.b > x.a }
+
+// tickLabels writes the labels of a horizontal axis whose first pixel is at left,
+// each as near to its tick as the bounds allow. What has no room is left out.
+func (s *scene) tickLabels(x axis, left, y, low, high float64) {
+	end := math.Inf(-1)
+	for _, t := range x.ticks {
+		half := textWidth(t.text, tickSize) / 2
+		at := math.Min(math.Max(left+x.at(t.at), low+half), high-half)
+		if at-half < low-0.1 || at-half < end+5 {
+			continue
+		}
+		end = at + half
+		s.word(word{x: at, y: y, text: t.text, anchor: atMiddle, class: "muted", size: tickSize})
+	}
+}
+
 // valueAxis builds an axis over [from, to] between two pixels, with as many ticks
-// as its length has room for. On a horizontal axis the labels must fit side by
-// side.
+// as its length and their labels leave room for.
 func valueAxis(from, to float64, log bool, a, b float64, unit string, s quantity.Scale) axis {
 	x := axis{from: from, to: to, log: log, a: a, b: b}
-	horizontal := b > a // vertical axes run up, from a large pixel to a small one
 	spacing := 46.0
-	if horizontal {
-		spacing = 54 // as long as the labels leave room
+	if x.horizontal() {
+		spacing = 54
 		if log {
 			spacing = 40 // few round values lie on a short log axis
 		}
 	}
 	for n := max(2, int(math.Abs(b-a)/spacing)); n >= 1; n-- {
+		values, _ := linearTicks(from, to, n)
 		if log {
-			x.ticks = labelled(logTicks(from, to, n), true, s, unit)
-		} else {
-			values, _ := linearTicks(from, to, n)
-			x.ticks = labelled(values, false, s, unit)
+			values = logTicks(from, to, n)
 		}
-		if !horizontal || x.fits(tickSize) {
-			break
+		x.ticks = labelled(values, log, s, unit)
+		if x.fits() {
+			return x
 		}
 	}
+	x.ticks = x.ticks[:min(1, len(x.ticks))]
 	return x
 }

@@ -187,6 +187,9 @@ func Fixed(v float64, decimals int) string {
 		return "−∞"
 	}
 	text := strconv.FormatFloat(v, 'f', decimals, 64)
+	if math.Abs(v) >= 1e9 { // beyond every prefix
+		text = strconv.FormatFloat(v, 'g', 4, 64)
+	}
 	if strings.Trim(text, "-0.") == "" {
 		return strings.TrimPrefix(text, "-") // no minus zero
 	}
