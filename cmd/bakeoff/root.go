@@ -44,6 +44,7 @@ Exit codes: 0 done; 1 failed; 2 bad input; 3 done but invalid; 4 a verdict that
 	root.AddCommand(
 		newAuditCommand(env),
 		newCalcCommand(),
+		newLoadCommand(env),
 		newManCommand(),
 		newPlanCommand(),
 	)

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"bakeoff/engine"
+	"bakeoff/host"
+	"bakeoff/internal/osenv"
+	"bakeoff/load"
+	"bakeoff/unit"
+)
+
+// newLoadCommand runs one load, ad hoc, with a subcommand for each engine.
+func newLoadCommand(env *osenv.Env) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "load",
+		Short: "Run one load, ad hoc",
+		Long: `Load runs one load on one target, prints a line a second and a table at the end.
+It judges nothing: a comparison needs a plan (see bakeoff plan new).`,
+		Args: maximumArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	for _, e := range engine.Table() {
+		c.AddCommand(newEngineCommand(env, e))
+	}
+	return c
+}
+
+// loadFlags are the flags that every engine's load has.
+type loadFlags struct {
+	target, rate, arrival, cpus string
+	workers                     int
+	warmup, window, timeout     string
+	deadline, quantum           string
+	seed                        uint64
+	output, hdr, hgrm           string
+	passwordFile, passwordEnv   string
+}
+
+func (f *loadFlags) register(set *pflag.FlagSet) {
+	set.StringVar(&f.target, "target", "", "URL of the target, as redis://127.0.0.1:6379")
+	set.IntVar(&f.workers, "workers", 0, "threads (or virtual users) of the generator; 0 leaves it to the engine")
+	set.StringVar(&f.rate, "rate", "", "operations a second over all workers, as 30k: an open loop; without it, a closed loop")
+	set.StringVar(&f.arrival, "arrival", string(load.Constant), "of an open loop: constant or poisson")
+	set.StringVar(&f.quantum, "quantum", "", "of an open loop: least time between two wake-ups, as 200us; saves CPU, costs pacing lag")
+	set.StringVar(&f.warmup, "warmup", "2s", "time before the window, not measured")
+	set.StringVar(&f.window, "window", "10s", "the measured interval")
+	set.StringVar(&f.timeout, "op-timeout", "10s", "when an operation counts as timed out")
+	set.StringVar(&f.deadline, "deadline", "", "of work that ends by itself, as a command")
+	set.StringVar(&f.cpus, "cpus", "", "cores of the generator, as 0-3,8")
+	set.Uint64Var(&f.seed, "seed", 1, "seeds keys, values and arrivals")
+	set.StringVarP(&f.output, "output", "o", "table", "table or json")
+	set.StringVar(&f.hdr, "hdr", "", "write the latencies to this file as an HdrHistogram interval log (.hlog)")
+	set.StringVar(&f.hgrm, "hgrm", "", "write the latencies to this file as a percentile table (.hgrm)")
+	set.StringVar(&f.passwordFile, "password-file", "", "file that holds the target's password")
+	set.StringVar(&f.passwordEnv, "password-env", "", "environment variable that holds the target's password")
+}
+
+func newEngineCommand(env *osenv.Env, e load.Engine) *cobra.Command {
+	d := e.Describe()
+	c := &cobra.Command{Use: e.Name(), Short: d.Summary, Args: exactArgs(0)}
+	var f loadFlags
+	f.register(c.Flags())
+	own := load.Flags(d)
+	for _, flag := range own {
+		c.Flags().Var(flag, flagName(flag.Parameter.Name), flag.Usage())
+		if flag.Parameter.Type == load.TypeBool {
+			c.Flags().Lookup(flagName(flag.Parameter.Name)).NoOptDefVal = "true"
+		}
+	}
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		spec, err := f.spec(env, e.Name(), load.FlagValues(own))
+		if err != nil {
+			return badInput(err)
+		}
+		return runLoad(cmd.Context(), env, e, spec, f)
+	}
+	return c
+}
+
+// flagName writes a plan's parameter as flags are written.
+func flagName(parameter string) string { return strings.ReplaceAll(parameter, "_", "-") }
+
+func (f *loadFlags) spec(env *osenv.Env, name string, parameters map[string]any) (load.Spec, error) {
+	s := load.Spec{Workload: name, Part: load.Source, Host: "local", Engine: name, Target: f.target, Parameters: parameters, Seed: f.seed}
+	s.Common.Workers, s.Common.Arrival = f.workers, load.Arrival(f.arrival)
+	var faults []error
+	if !slices.Contains([]load.Arrival{load.Constant, load.Poisson}, s.Common.Arrival) {
+		faults = append(faults, fmt.Errorf("--arrival: %q, expected constant or poisson", f.arrival))
+	}
+	for _, d := range []struct {
+		flag, text string
+		to         *time.Duration
+	}{
+		{"--warmup", f.warmup, &s.Common.Warmup}, {"--window", f.window, &s.Common.Window}, {"--op-timeout", f.timeout, &s.Common.OpTimeout},
+		{"--deadline", f.deadline, &s.Common.Deadline}, {"--quantum", f.quantum, &s.Common.Quantum},
+	} {
+		if d.text == "" {
+			continue
+		}
+		v, err := unit.ParseDuration(d.text)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", d.flag, err))
+		}
+		*d.to = v
+	}
+	if f.rate != "" {
+		v, err := unit.ParseRate(f.rate)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("--rate: %w", err))
+		}
+		s.Common.Rate = v
+	}
+	if f.cpus != "" {
+		cpus, err := host.ParseCPUs(f.cpus)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("--cpus: %w", err))
+		}
+		s.Common.CPUs = cpus
+	}
+	if !slices.Contains([]string{"table", "json"}, f.output) {
+		faults = append(faults, fmt.Errorf("--output: %q, expected table or json", f.output))
+	}
+	secrets, err := f.secrets(env)
+	s.Secrets = secrets
+	return s, errors.Join(append(faults, err)...)
+}
+
+// secrets reads the password; it is never a flag, where others could see it.
+func (f *loadFlags) secrets(env *osenv.Env) (map[string]string, error) {
+	switch {
+	case f.passwordFile != "" && f.passwordEnv != "":
+		return nil, errors.New("--password-file and --password-env are both given; give one")
+	case f.passwordEnv != "":
+		v, ok := env.LookupEnv(f.passwordEnv)
+		if !ok {
+			return nil, fmt.Errorf("--password-env: the variable %s is not set", f.passwordEnv)
+		}
+		return map[string]string{"password": v}, nil
+	case f.passwordFile != "":
+		text, err := os.ReadFile(f.passwordFile)
+		if err != nil {
+			return nil, fmt.Errorf("--password-file: %w", err)
+		}
+		return map[string]string{"password": strings.TrimRight(string(text), "\r\n")}, nil
+	}
+	return nil, nil
+}
+
+// runLoad runs a load once. Ctrl-C ends it early; what was measured until then
+// is printed all the same.
+func runLoad(ctx context.Context, env *osenv.Env, e load.Engine, spec load.Spec, f loadFlags) (err error) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	running, err := load.Open(ctx, e, spec, load.Env{Wall: env.Clock})
+	if err != nil {
+		return badInput(err)
+	}
+	defer func() { err = errors.Join(err, running.Close()) }()
+	live := liveLine{env: env}
+	if _, err := running.Prepare(ctx, live.show); err != nil {
+		return err
+	}
+	result, measureErr := running.Measure(ctx, live.show)
+	live.end()
+	if result.Load.Engine == "" { // it did not come to measuring
+		return measureErr
+	}
+	if err := writeLoad(env, result, f); err != nil {
+		return errors.Join(measureErr, err)
+	}
+	return measureErr
+}
