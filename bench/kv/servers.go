@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// start starts a command pinned to a core: a child inherits the affinity of the
+// thread that forks it.
+func start(cpu int, cmd *exec.Cmd) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before, only unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		return fmt.Errorf("reading the affinity: %w", err)
+	}
+	only.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &only); err != nil {
+		return fmt.Errorf("pinning to core %d: %w", cpu, err)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	err := cmd.Start()
+	if e := unix.SchedSetaffinity(0, &before); e != nil {
+		return fmt.Errorf("restoring the affinity: %w", e)
+	}
+	return err
+}
+
+// server is one server under test.
+type server struct {
+	cmd  *exec.Cmd
+	port int
+	unix string
+}
+
+func (s *server) stop() {
+	if s == nil {
+		return
+	}
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// serve starts a server and waits until it listens. Its arguments come from
+// its port and the path of its socket.
+func (b *bench) serve(name string, args func(port int, socket string) []string) (*server, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	s := &server{port: port, unix: filepath.Join(b.dir, fmt.Sprintf("%s-%d.sock", filepath.Base(name), port))}
+	s.cmd = exec.Command(name, args(port, s.unix)...)
+	s.cmd.Dir = b.dir
+	if err := start(b.o.serverCPU, s.cmd); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", name, err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			return s, conn.Close()
+		}
+		if time.Now().After(deadline) {
+			s.stop()
+			return nil, fmt.Errorf("%s does not listen: %w", name, err)
+		}
+	}
+}
+
+func (b *bench) redis() (*server, error) {
+	return b.serve("redis-server", func(port int, socket string) []string {
+		return []string{"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--unixsocket", socket, "--save", "", "--appendonly", "no"}
+	})
+}
+
+func (b *bench) memcached() (*server, error) {
+	return b.serve("memcached", func(port int, socket string) []string {
+		return []string{"-p", fmt.Sprint(port), "-l", "127.0.0.1", "-U", "0", "-u", "root", "-t", "1", "-m", "256"}
+	})
+}
+
+func (b *bench) stub() (*server, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return b.serve(self, func(port int, socket string) []string {
+		return []string{"-stub", fmt.Sprintf("127.0.0.1:%d", port)}
+	})
+}
