@@ -42,8 +42,10 @@ func parseEndpoint(text string) (endpoint, error) {
 	}
 	port := u.Port()
 	if port == "" {
-		port = map[string]string{"redis": "6379", "rediss": "6379", "memcache": "11211", "memcached": "11211",
-			"http": "80", "https": "443", "postgres": "5432", "postgresql": "5432", "mysql": "3306"}[u.Scheme]
+		port = map[string]string{
+			"redis": "6379", "rediss": "6379", "memcache": "11211", "memcached": "11211",
+			"http": "80", "https": "443", "postgres": "5432", "postgresql": "5432", "mysql": "3306",
+		}[u.Scheme]
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || u.Hostname() == "" {
 		return endpoint{}, fmt.Errorf("endpoint %q: expected a host and its port, as %s://127.0.0.1:6379", text, u.Scheme)

@@ -60,10 +60,21 @@ func (p *part) hypervisor() string {
 	const id = "/sys/class/dmi/id/"
 	claims := strings.Join([]string{p.text(id + "sys_vendor"), p.text(id + "product_name"), p.text(id + "bios_vendor")}, " / ")
 	for _, known := range []struct{ claim, name string }{
-		{"VMware", "vmware"}, {"Virtual Machine", "microsoft"}, {"innotek", "oracle"}, {"VirtualBox", "oracle"},
-		{"Parallels", "parallels"}, {"BHYVE", "bhyve"}, {"Xen", "xen"}, {"Apple Virtualization", "apple"}, {"QEMU", "qemu"}, {"KVM", "kvm"},
-		{"Google Compute Engine", "kvm (Google)"}, {"Amazon EC2", "kvm (Amazon)"}, {"OpenStack", "kvm (OpenStack)"},
-		{"Alibaba Cloud", "kvm (Alibaba)"}, {"DigitalOcean", "kvm (DigitalOcean)"},
+		{"VMware", "vmware"},
+		{"Virtual Machine", "microsoft"},
+		{"innotek", "oracle"},
+		{"VirtualBox", "oracle"},
+		{"Parallels", "parallels"},
+		{"BHYVE", "bhyve"},
+		{"Xen", "xen"},
+		{"Apple Virtualization", "apple"},
+		{"QEMU", "qemu"},
+		{"KVM", "kvm"},
+		{"Google Compute Engine", "kvm (Google)"},
+		{"Amazon EC2", "kvm (Amazon)"},
+		{"OpenStack", "kvm (OpenStack)"},
+		{"Alibaba Cloud", "kvm (Alibaba)"},
+		{"DigitalOcean", "kvm (DigitalOcean)"},
 	} {
 		if strings.Contains(claims, known.claim) {
 			return known.name

@@ -37,12 +37,18 @@ func TestRealPCITree(t *testing.T) {
 	}
 	p := &part{ctx: t.Context(), tree: newTree(root, time.Second)}
 	for path, want := range map[string]record.PCIe{
-		"/sys/devices/pci0000:00/0000:00:02.1": {Address: "0000:00:02.1", ID: "1022:1634", Subsystem: "17aa:5095",
-			GTs: new(8.0), MaximumGTs: new(8.0), Width: new(4), MaximumWidth: new(8)},
-		"/sys/devices/pci0000:00/0000:00:02.1/0000:01:00.0": {Address: "0000:01:00.0", ID: "c0a9:540a", Subsystem: "c0a9:5021",
-			GTs: new(8.0), MaximumGTs: new(8.0), Width: new(4), MaximumWidth: new(4)},
-		"/sys/devices/pci0000:a2/0000:a2:00.0": {Address: "0000:a2:00.0", ID: "8086:159b", Subsystem: "8086:0003",
-			GTs: new(16.0), MaximumGTs: new(16.0), Width: new(8), MaximumWidth: new(8)},
+		"/sys/devices/pci0000:00/0000:00:02.1": {
+			Address: "0000:00:02.1", ID: "1022:1634", Subsystem: "17aa:5095",
+			GTs: new(8.0), MaximumGTs: new(8.0), Width: new(4), MaximumWidth: new(8),
+		},
+		"/sys/devices/pci0000:00/0000:00:02.1/0000:01:00.0": {
+			Address: "0000:01:00.0", ID: "c0a9:540a", Subsystem: "c0a9:5021",
+			GTs: new(8.0), MaximumGTs: new(8.0), Width: new(4), MaximumWidth: new(4),
+		},
+		"/sys/devices/pci0000:a2/0000:a2:00.0": {
+			Address: "0000:a2:00.0", ID: "8086:159b", Subsystem: "8086:0003",
+			GTs: new(16.0), MaximumGTs: new(16.0), Width: new(8), MaximumWidth: new(8),
+		},
 	} {
 		if got := p.pcie(pciParent(path + "/net/eth0")); got == nil || cmp.Diff(want, *got) != "" {
 			t.Errorf("%s (-want +got):\n%s", path, cmp.Diff(&want, got))
@@ -56,8 +62,10 @@ func TestRealPCITree(t *testing.T) {
 	}
 	nic := record.NIC{Name: "eth0"}
 	p.link(&nic)
-	want := record.NIC{Name: "eth0", Address: "01:01:01:01:01:01", State: "up", BitsPerSecond: new(int64(1_000_000_000)), Duplex: "full",
-		MTUBytes: new(1500), TxQueueLength: new(1000)}
+	want := record.NIC{
+		Name: "eth0", Address: "01:01:01:01:01:01", State: "up", BitsPerSecond: new(int64(1_000_000_000)), Duplex: "full",
+		MTUBytes: new(1500), TxQueueLength: new(1000),
+	}
 	if diff := cmp.Diff(want, nic); diff != "" {
 		t.Errorf("eth0 (-want +got):\n%s", diff)
 	}
@@ -119,10 +127,14 @@ func TestParseCPUInfo(t *testing.T) {
 		want cpuInfo
 	}{
 		"empty": {"", cpuInfo{}},
-		"power": {"processor\t: 0\ncpu\t\t: POWER9, altivec supported\nclock\t\t: 3800.000000MHz\nrevision\t: 2.3 (pvr 004e 1203)\n",
-			cpuInfo{model: "POWER9, altivec supported", signature: "2.3 (pvr 004e 1203)", threads: 1, flags: []string{}}},
-		"one without the last blank": {"processor : 0\nvendor_id : A\ncpu family : 25\nmodel : 1\nmodel name : M\nstepping : 1\nmicrocode : 0xa\ncpu MHz : 1500.5\nflags : a hypervisor",
-			cpuInfo{vendor: "A", model: "M", signature: "25-1-1", microcode: "0xa", threads: 1, flags: []string{"a", "hypervisor"}, slowest: 1500.5, fastest: 1500.5}},
+		"power": {
+			"processor\t: 0\ncpu\t\t: POWER9, altivec supported\nclock\t\t: 3800.000000MHz\nrevision\t: 2.3 (pvr 004e 1203)\n",
+			cpuInfo{model: "POWER9, altivec supported", signature: "2.3 (pvr 004e 1203)", threads: 1, flags: []string{}},
+		},
+		"one without the last blank": {
+			"processor : 0\nvendor_id : A\ncpu family : 25\nmodel : 1\nmodel name : M\nstepping : 1\nmicrocode : 0xa\ncpu MHz : 1500.5\nflags : a hypervisor",
+			cpuInfo{vendor: "A", model: "M", signature: "25-1-1", microcode: "0xa", threads: 1, flags: []string{"a", "hypervisor"}, slowest: 1500.5, fastest: 1500.5},
+		},
 		"no processors": {"Hardware : X\nRevision : 0\n", cpuInfo{}},
 	} {
 		if diff := cmp.Diff(c.want, parseCPUInfo(c.text), cmp.AllowUnexported(cpuInfo{})); diff != "" {
@@ -148,8 +160,10 @@ func TestParseCacheSize(t *testing.T) {
 }
 
 func TestIsPCIAddress(t *testing.T) {
-	for in, want := range map[string]bool{"0000:3b:00.0": true, "10000:01:00.7": true, "0000:3b:00.8": false, "0000:3b:00": false, "pci0000:00": false,
-		"host0": false, "": false, "0:0:0:0": false, "zzzz:00:00.0": false, "0000:00:02.1:pcie010": false} {
+	for in, want := range map[string]bool{
+		"0000:3b:00.0": true, "10000:01:00.7": true, "0000:3b:00.8": false, "0000:3b:00": false, "pci0000:00": false,
+		"host0": false, "": false, "0:0:0:0": false, "zzzz:00:00.0": false, "0000:00:02.1:pcie010": false,
+	} {
 		if got := isPCIAddress(in); got != want {
 			t.Errorf("isPCIAddress(%q) = %v; want %v", in, got, want)
 		}

@@ -31,8 +31,10 @@ func TestParseEndpoint(t *testing.T) {
 			t.Errorf("parseEndpoint(%q) = %s, %v; want %s", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"", "127.0.0.1:6379", "localhost:6379", "tcp://localhost", "tcp://:80", "tcp://h:0", "unix://run/x", "unix://",
-		"unix:///", "redis+unix://h/x", "redis://[::1", "/run/x.sock", "tcp://h:99999"} {
+	for _, in := range []string{
+		"", "127.0.0.1:6379", "localhost:6379", "tcp://localhost", "tcp://:80", "tcp://h:0", "unix://run/x", "unix://",
+		"unix:///", "redis+unix://h/x", "redis://[::1", "/run/x.sock", "tcp://h:99999",
+	} {
 		if e, err := parseEndpoint(in); err == nil || !strings.Contains(err.Error(), "endpoint") {
 			t.Errorf("parseEndpoint(%q) = %+v, %v; want an error", in, e, err)
 		}

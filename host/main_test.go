@@ -61,8 +61,10 @@ func play(role string, args []string) {
 		}
 		serve(args[0], nil)
 	case "bakeoff": // starts a service, then waits to be killed
-		s, err := StartService(context.Background(), ServiceSpec{Name: "victim", PIDFile: args[1], Endpoint: "tcp://" + args[0],
-			Command: []string{os.Args[0], args[0], args[1]}, Env: map[string]string{childVar: "stubborn"}})
+		s, err := StartService(context.Background(), ServiceSpec{
+			Name: "victim", PIDFile: args[1], Endpoint: "tcp://" + args[0],
+			Command: []string{os.Args[0], args[0], args[1]}, Env: map[string]string{childVar: "stubborn"},
+		})
 		if err != nil {
 			fmt.Println("error", err)
 			os.Exit(1)

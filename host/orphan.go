@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -105,7 +106,9 @@ func parsePIDFile(data []byte) (pidFile, error) {
 }
 
 // left returns the processes that are certainly the service's: those it is on
-// record with, and those that carry its mark.
+// record with, those that carry its mark, and those that share a session with
+// one of these. (The kernel gives a session's number to no other process while
+// the session has members.)
 func (f pidFile) left() ([]ProcessID, error) {
 	boot, err := bootID()
 	if err != nil || boot != f.Boot {
@@ -115,15 +118,19 @@ func (f pidFile) left() ([]ProcessID, error) {
 	if err != nil {
 		return nil, err
 	}
-	members := map[ProcessID]bool{}
-	for _, m := range f.Members {
-		members[m] = true
+	certain := func(p stat) bool {
+		return slices.Contains(f.Members, ProcessID{PID: p.pid, Start: p.start, Boot: boot}) || hasMark(p.pid, f.Mark)
+	}
+	session := 0
+	for _, p := range all {
+		if len(f.Members) > 0 && p.session == f.Members[0].PID && certain(p) {
+			session = p.session
+		}
 	}
 	var left []ProcessID
 	for _, p := range all {
-		id := ProcessID{PID: p.pid, Start: p.start, Boot: boot}
-		if p.pid != os.Getpid() && (members[id] || hasMark(p.pid, f.Mark)) {
-			left = append(left, id)
+		if p.pid != os.Getpid() && (session != 0 && p.session == session || certain(p)) {
+			left = append(left, ProcessID{PID: p.pid, Start: p.start, Boot: boot})
 		}
 	}
 	return left, nil
@@ -135,7 +142,7 @@ func (f pidFile) end(ctx context.Context, grace time.Duration) ([]int, error) {
 	if err != nil || len(left) == 0 {
 		return nil, err
 	}
-	ended := sortedPIDs(left)
+	ended := bare(left)
 	for _, p := range left {
 		_ = p.Signal(syscall.SIGTERM) // gone already is what is wanted
 	}
@@ -143,7 +150,7 @@ func (f pidFile) end(ctx context.Context, grace time.Duration) ([]int, error) {
 		left, err = f.awaitNone(ctx, stuck, syscall.SIGKILL)
 	}
 	if err == nil && len(left) > 0 {
-		err = fmt.Errorf("service %s: processes %v of an earlier run are still there", f.Service, sortedPIDs(left))
+		err = fmt.Errorf("service %s: processes %v of an earlier run are still there", f.Service, bare(left))
 	}
 	return ended, err
 }
@@ -166,4 +173,12 @@ func (f pidFile) awaitNone(ctx context.Context, d time.Duration, sig syscall.Sig
 		}
 		pause(ctx, 10*time.Millisecond, nil)
 	}
+}
+
+func bare(all []ProcessID) []int {
+	pids := make([]int, len(all))
+	for i, p := range all {
+		pids[i] = p.PID
+	}
+	return pids
 }

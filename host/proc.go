@@ -154,6 +154,13 @@ func descendants(all []stat, of ...int) []stat {
 	return slices.CompactFunc(found, func(a, b stat) bool { return a.pid == b.pid })
 }
 
+func pidsOf(all []stat) (pids []int) {
+	for _, p := range all {
+		pids = append(pids, p.pid)
+	}
+	return pids
+}
+
 // hasMark reports whether a process was started with an environment that holds
 // the mark. It says no where the environment cannot be read.
 func hasMark(pid int, mark string) bool {

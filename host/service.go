@@ -45,6 +45,7 @@ type Service struct {
 
 	mu     sync.Mutex // guards what follows
 	reaped bool       // the leader's PID may belong to another process
+	stuck  []int      // what SIGKILL could not end
 }
 
 // StartService starts a service and returns when it answers. It fails at once
@@ -70,8 +71,10 @@ func StartService(ctx context.Context, spec ServiceSpec) (*Service, error) {
 }
 
 func newService(spec ServiceSpec) (*Service, error) {
-	s := &Service{spec: spec,
-		stopping: make(chan struct{}), killing: make(chan struct{}), dead: make(chan struct{}), gone: make(chan struct{})}
+	s := &Service{
+		spec:     spec,
+		stopping: make(chan struct{}), killing: make(chan struct{}), dead: make(chan struct{}), gone: make(chan struct{}),
+	}
 	var err error
 	if s.cpus, err = ParseCPUs(spec.CPUs); err != nil {
 		return nil, err
@@ -320,23 +323,18 @@ func (s *Service) PIDs() []int {
 	if err != nil {
 		return nil
 	}
-	var pids []int
 	if s.leader.PID == 0 {
-		for _, p := range descendants(all, s.found...) {
-			pids = append(pids, p.pid)
-		}
-		return pids
+		return pidsOf(descendants(all, s.found...))
 	}
-	for _, p := range s.family(all) {
-		pids = append(pids, p.pid)
-	}
-	return pids
+	return pidsOf(s.family(all))
 }
 
 // Record describes the service as it is now.
 func (s *Service) Record() record.Service {
-	r := record.Service{Name: s.spec.Name, Command: s.spec.Command, PIDs: s.PIDs(), CPUs: s.cpus.String(),
-		Endpoint: s.spec.Endpoint, Version: s.version}
+	r := record.Service{
+		Name: s.spec.Name, Command: s.spec.Command, PIDs: s.PIDs(), CPUs: s.cpus.String(),
+		Endpoint: s.spec.Endpoint, Version: s.version,
+	}
 	if s.leader.PID == 0 && len(r.PIDs) > 0 {
 		var at CPUs
 		for _, pid := range r.PIDs {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,6 +18,10 @@ import (
 // markName is the variable by which all that descends from a service is
 // known, even where it has left the service's session.
 const markName = "BAKEOFF_SERVICE"
+
+// killPatience is how long what SIGKILL was sent to may take to be gone: even
+// that waits for a process that is stuck in the kernel.
+const killPatience = 20 * time.Second
 
 // launch starts the first process from a thread of its own, which then waits
 // for it. The thread is bound first, so that the child is from its first
@@ -55,9 +58,9 @@ func (s *Service) keep(cmd *exec.Cmd, started chan<- error) {
 	close(s.dead)
 	// Until Wait, the ended process keeps its PID, and with it the names of
 	// its group and session: what is killed here can only be its own.
-	s.endFamily()
+	stuck := s.endFamily()
 	s.mu.Lock()
-	s.reaped = true
+	s.reaped, s.stuck = true, stuck
 	s.err = cmd.Wait()
 	s.mu.Unlock()
 	close(s.gone)
@@ -66,7 +69,8 @@ func (s *Service) keep(cmd *exec.Cmd, started chan<- error) {
 // awaitEnd waits until a child has ended, and leaves it a zombie.
 func awaitEnd(pid int) {
 	for {
-		if err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
 			return
 		}
 	}
@@ -104,25 +108,29 @@ func (s *Service) family(all []stat) []stat {
 }
 
 // endFamily waits, where Stop has asked it to end, for what the first process
-// left to end too, and kills what does not.
-func (s *Service) endFamily() {
-	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+// left to end too, and kills what does not. It returns what SIGKILL could not end.
+func (s *Service) endFamily() (stuck []int) {
+	var killing time.Duration
+	for wait := 2 * time.Millisecond; killing < killPatience; wait = min(2*wait, 100*time.Millisecond) {
 		all, err := processes("/")
 		if err != nil {
-			return
+			return nil
 		}
 		left := s.family(all)
 		if len(left) == 0 {
-			return
+			return nil
 		}
+		stuck = pidsOf(left)
 		if s.mustDie() {
 			for _, p := range left {
 				// Gone in the meantime is as good as killed.
 				_ = ProcessID{PID: p.pid, Start: p.start, Boot: s.leader.Boot}.Signal(syscall.SIGKILL)
 			}
+			killing += wait
 		}
 		pause(context.Background(), wait, nil)
 	}
+	return stuck
 }
 
 // mustDie reports whether what is left is to be killed rather than waited for.
@@ -242,30 +250,25 @@ func (s *Service) kill() {
 	}
 }
 
-// cleanUp waits for the end and drops what the service held. Even SIGKILL waits
-// for a process that is stuck in the kernel.
+// cleanUp waits for the end and drops what the service held.
 func (s *Service) cleanUp() error {
-	const patience = 30 * time.Second
-	t := time.NewTimer(patience)
+	t := time.NewTimer(2 * killPatience)
 	defer t.Stop()
 	select {
 	case <-s.gone:
 	case <-t.C:
-		return fmt.Errorf("service %s: processes %v outlived SIGKILL by %v: they are stuck in the kernel (see its log)",
-			s.spec.Name, s.PIDs(), patience)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.reaped {
+		s.stuck = []int{s.leader.PID}
+	}
+	if len(s.stuck) > 0 {
+		return fmt.Errorf("service %s: processes %v outlived SIGKILL: they are stuck in the kernel (see its log)", s.spec.Name, s.stuck)
 	}
 	err := s.log.Close()
 	if errors.Is(err, os.ErrClosed) {
 		err = nil // stopped before
 	}
 	return errors.Join(err, s.removePIDFile())
-}
-
-func sortedPIDs(all []ProcessID) []int {
-	pids := make([]int, len(all))
-	for i, p := range all {
-		pids[i] = p.PID
-	}
-	slices.Sort(pids)
-	return pids
 }

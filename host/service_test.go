@@ -32,8 +32,10 @@ func freeAddress(t testing.TB) string {
 func child(t testing.TB, role string) ServiceSpec {
 	t.Helper()
 	address := freeAddress(t)
-	return ServiceSpec{Name: role, Endpoint: "tcp://" + address, Command: []string{os.Args[0], address},
-		Env: map[string]string{childVar: role}, Log: filepath.Join(t.TempDir(), "log"), ReadySeconds: 20, StopSeconds: 10}
+	return ServiceSpec{
+		Name: role, Endpoint: "tcp://" + address, Command: []string{os.Args[0], address},
+		Env: map[string]string{childVar: role}, Log: filepath.Join(t.TempDir(), "log"), ReadySeconds: 20, StopSeconds: 10,
+	}
 }
 
 func mustStart(t testing.TB, spec ServiceSpec) *Service {
@@ -80,9 +82,11 @@ func TestRedisOverTCPAndUnix(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log, pids := filepath.Join(dir, name+".log"), filepath.Join(dir, name+".pid")
-			s := mustStart(t, ServiceSpec{Name: "redis", Dir: dir, CPUs: "0", Endpoint: c.endpoint, Log: log, PIDFile: pids,
+			s := mustStart(t, ServiceSpec{
+				Name: "redis", Dir: dir, CPUs: "0", Endpoint: c.endpoint, Log: log, PIDFile: pids,
 				Command: append([]string{"redis-server", "--save", "", "--io-threads", "2"}, c.args...),
-				Version: []string{"redis-server", "--version"}})
+				Version: []string{"redis-server", "--version"},
+			})
 			r := s.Record()
 			if len(r.PIDs) != 1 || r.CPUs != "0" || r.Endpoint != c.endpoint || !strings.HasPrefix(r.Version, "Redis server v=") {
 				t.Errorf("Record = %+v", r)
@@ -131,8 +135,10 @@ func TestMemcachedIsReadyWhenItAnswers(t *testing.T) {
 	needs(t, "memcached")
 	address := freeAddress(t)
 	_, port, _ := net.SplitHostPort(address)
-	s := mustStart(t, ServiceSpec{Name: "memcached", Endpoint: "memcache://" + address,
-		Command: []string{"memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", port, "-U", "0"}, Version: []string{"memcached", "-V"}})
+	s := mustStart(t, ServiceSpec{
+		Name: "memcached", Endpoint: "memcache://" + address,
+		Command: []string{"memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", port, "-U", "0"}, Version: []string{"memcached", "-V"},
+	})
 	if r := s.Record(); !strings.HasPrefix(r.Version, "memcached 1.") || r.CPUs != "" {
 		t.Errorf("Record = %+v", r)
 	}

@@ -81,8 +81,10 @@ func (s commandSetting) set(ctx context.Context, argv []string, value string) er
 	case err != nil:
 		return &SettingError{Path: name, Asked: value, Err: err}
 	case !sameValue(found, value):
-		return &SettingError{Path: name, Asked: value, Found: found,
-			Advice: "the value in the plan must be what this prints once it is applied: " + quoted(s.spec.Read)}
+		return &SettingError{
+			Path: name, Asked: value, Found: found,
+			Advice: "the value in the plan must be what this prints once it is applied: " + quoted(s.spec.Read),
+		}
 	}
 	return nil
 }

@@ -82,8 +82,10 @@ func (s fileSetting) set(ctx context.Context, value string) error {
 	case err != nil:
 		return &SettingError{Path: s.path, Asked: value, Err: err}
 	case !s.equal(found, value):
-		return &SettingError{Path: s.path, Asked: value, Found: found,
-			Advice: "ask for a value that the kernel keeps as it is, as what it reads now"}
+		return &SettingError{
+			Path: s.path, Asked: value, Found: found,
+			Advice: "ask for a value that the kernel keeps as it is, as what it reads now",
+		}
 	}
 	return nil
 }

@@ -124,8 +124,10 @@ func (g governor) set(ctx context.Context, value string) error {
 		return err
 	}
 	if got, err := perCPU(found, cpus); err != nil || !equalFor(cpus, got, want) {
-		return &SettingError{Path: "the governor of processors " + cpus.String(), Asked: value, Found: found,
-			Advice: "something else, such as a power daemon, may be setting it too"}
+		return &SettingError{
+			Path: "the governor of processors " + cpus.String(), Asked: value, Found: found,
+			Advice: "something else, such as a power daemon, may be setting it too",
+		}
 	}
 	return nil
 }

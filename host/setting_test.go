@@ -104,10 +104,14 @@ func TestFileSettingAppliesAndRestores(t *testing.T) {
 		after  string // the file's text once restored
 	}{
 		"sysctl": {SettingSpec{Kind: "sysctl", Target: "vm.swappiness", Value: "10"}, "proc/sys/vm/swappiness", "60\n", "60", "60\n"},
-		"tabs": {SettingSpec{Kind: "sysctl", Target: "net.ipv4.tcp_rmem", Value: "4096 65536  131072"},
-			"proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n", "4096\t131072\t6291456", "4096\t131072\t6291456\n"},
-		"choice": {SettingSpec{Kind: "file", Target: "/sys/kernel/mm/transparent_hugepage/enabled", Value: "never"},
-			"sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n", "madvise", "madvise\n"},
+		"tabs": {
+			SettingSpec{Kind: "sysctl", Target: "net.ipv4.tcp_rmem", Value: "4096 65536  131072"},
+			"proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n", "4096\t131072\t6291456", "4096\t131072\t6291456\n",
+		},
+		"choice": {
+			SettingSpec{Kind: "file", Target: "/sys/kernel/mm/transparent_hugepage/enabled", Value: "never"},
+			"sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n", "madvise", "madvise\n",
+		},
 		"empty before": {SettingSpec{Kind: "file", Target: "/sys/a", Value: "x"}, "sys/a", "\n", "", "\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -192,9 +196,15 @@ func TestFileSettingEqual(t *testing.T) {
 		found, asked string
 		want         bool
 	}{
-		{module, "Y", "1", true}, {module, "N", "0", true}, {module, "Y", "y", true}, {module, "N", "1", false},
-		{module, "10", "10", true}, {module, "Y", "11", false},
-		{other, "Y", "1", false}, {other, "1\t2", "1 2", true}, {other, "1", "01", false},
+		{module, "Y", "1", true},
+		{module, "N", "0", true},
+		{module, "Y", "y", true},
+		{module, "N", "1", false},
+		{module, "10", "10", true},
+		{module, "Y", "11", false},
+		{other, "Y", "1", false},
+		{other, "1\t2", "1 2", true},
+		{other, "1", "01", false},
 	} {
 		if got := c.s.equal(c.found, c.asked); got != c.want {
 			t.Errorf("%s: found %q, asked %q: equal = %v; want %v", c.s.path, c.found, c.asked, got, c.want)
@@ -346,8 +356,10 @@ func TestCommandSetting(t *testing.T) {
 
 func TestCommandSettingFaults(t *testing.T) {
 	spec := func(apply, read string) SettingSpec {
-		return SettingSpec{Kind: "command", Target: "thing", Value: "on",
-			Apply: []string{"sh", "-c", apply}, Read: []string{"sh", "-c", read}, Restore: []string{"true"}}
+		return SettingSpec{
+			Kind: "command", Target: "thing", Value: "on",
+			Apply: []string{"sh", "-c", apply}, Read: []string{"sh", "-c", read}, Restore: []string{"true"},
+		}
 	}
 	slow := spec("sleep 60", "echo on")
 	slow.TimeoutSeconds = 0.2

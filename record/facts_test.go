@@ -182,8 +182,10 @@ func TestRedact(t *testing.T) {
 		Kernel: Kernel{CommandLine: "BOOT_IMAGE=/vmlinuz root=UUID=4c4c4544-0042-3510-8052-b4c04f4a4d32 ro quiet isolcpus=2-7 " +
 			"mitigations=off ip=192.0.2.7::192.0.2.1 pcie_aspm=off hostname=db01 -- --token abc"},
 		OS: OS{Name: "Debian", Hostname: "db01.example.com"},
-		NICs: []NIC{{Name: "enx001122334455", Address: "00:11:22:33:44:55", Firmware: "218.0.219.13",
-			PCIe: &PCIe{Address: "0000:3b:00.0"}}},
+		NICs: []NIC{{
+			Name: "enx001122334455", Address: "00:11:22:33:44:55", Firmware: "218.0.219.13",
+			PCIe: &PCIe{Address: "0000:3b:00.0"},
+		}},
 		Disks:    []Disk{{Name: "nvme0n1", Serial: "S4YPNE0M"}},
 		Versions: map[string]string{"redis": "Redis 7.0.15 built on db01.example.com"},
 		Declared: map[string]string{"model": "Array 9", "serial": "77", "management ip": "x", "note": "at fe80::1%eth0 and 198.51.100.2"},
@@ -195,8 +197,10 @@ func TestRedact(t *testing.T) {
 		Kernel: Kernel{CommandLine: "BOOT_IMAGE=[redacted] root=[redacted] ro quiet isolcpus=2-7 " +
 			"mitigations=off ip=[redacted] pcie_aspm=off hostname=[redacted] -- [redacted]"},
 		OS: OS{Name: "Debian", Hostname: Redacted},
-		NICs: []NIC{{Name: "enx[redacted]", Address: Redacted, Firmware: "218.0.219.13",
-			PCIe: &PCIe{Address: "0000:3b:00.0"}}},
+		NICs: []NIC{{
+			Name: "enx[redacted]", Address: Redacted, Firmware: "218.0.219.13",
+			PCIe: &PCIe{Address: "0000:3b:00.0"},
+		}},
 		Disks:    []Disk{{Name: "nvme0n1", Serial: Redacted}},
 		Versions: map[string]string{"redis": "Redis 7.0.15 built on [redacted]"},
 		Declared: map[string]string{"model": "Array 9", "serial": Redacted, "management ip": Redacted, "note": "at [redacted] and [redacted]"},

@@ -49,15 +49,21 @@ func server() []byte {
 	return table(
 		entry(0, 0x18, map[int]any{4: 1, 5: 2, 8: 3, 0x14: 2, 0x15: 19}, "Maker Inc.", "2.19.1", "06/04/2023"),
 		entry(1, 0x1b, map[int]any{4: 1, 5: 2, 6: 3, 7: 4, 8: uuid}, "Maker Inc.", "Server 740 ", "Not Specified", "SN00042"),
-		entry(4, 0x30, map[int]any{4: 1, 7: 2, 0x10: 3, 0x14: uint16(4000), 0x16: uint16(2600), 0x18: 0x41, 0x20: 4,
-			0x23: 0xff, 0x24: 0xff, 0x25: 0xff, 0x2a: uint16(288), 0x2c: uint16(144), 0x2e: uint16(288)},
+		entry(4, 0x30, map[int]any{
+			4: 1, 7: 2, 0x10: 3, 0x14: uint16(4000), 0x16: uint16(2600), 0x18: 0x41, 0x20: 4,
+			0x23: 0xff, 0x24: 0xff, 0x25: 0xff, 0x2a: uint16(288), 0x2c: uint16(144), 0x2e: uint16(288),
+		},
 			"CPU1", "Maker", "Processor 9000 @ 2.60GHz", "None"),
 		entry(4, 0x30, map[int]any{4: 1, 0x18: 0x00}, "CPU2"), // not populated
-		entry(17, 0x54, map[int]any{8: uint16(72), 0x0a: uint16(64), 0x0c: uint16(0x7fff), 0x0e: 9, 0x10: 1, 0x11: 2, 0x12: 0x1a,
-			0x15: uint16(3200), 0x17: 3, 0x18: 4, 0x1a: 5, 0x1b: 2, 0x1c: uint32(64 << 10), 0x20: uint16(2933)},
+		entry(17, 0x54, map[int]any{
+			8: uint16(72), 0x0a: uint16(64), 0x0c: uint16(0x7fff), 0x0e: 9, 0x10: 1, 0x11: 2, 0x12: 0x1a,
+			0x15: uint16(3200), 0x17: 3, 0x18: 4, 0x1a: 5, 0x1b: 2, 0x1c: uint32(64 << 10), 0x20: uint16(2933),
+		},
 			"A1", "Bank 0", "Chips & Co", "01234567", "CC-64G-3200   "),
-		entry(17, 0x5c, map[int]any{0x0c: uint16(32767 - 1), 0x10: 1, 0x12: 0x22, 0x15: uint16(0xffff), 0x20: uint16(0xffff),
-			0x54: uint32(70000), 0x58: uint32(68000)}, "A2"),
+		entry(17, 0x5c, map[int]any{
+			0x0c: uint16(32767 - 1), 0x10: 1, 0x12: 0x22, 0x15: uint16(0xffff), 0x20: uint16(0xffff),
+			0x54: uint32(70000), 0x58: uint32(68000),
+		}, "A2"),
 		entry(17, 0x1b, map[int]any{0x0c: uint16(0x8000 | 512), 0x10: 1, 8: uint16(0xffff)}, "A3"), // version 2.3: short
 		entry(17, 0x54, map[int]any{0x10: 1}, "A4"),                                                // empty slot
 		entry(17, 0x54, map[int]any{0x0c: uint16(0xffff), 0x10: 1}, "A5"),                          // size unknown
@@ -68,11 +74,15 @@ func TestParse(t *testing.T) {
 	want := Table{
 		BIOS:   BIOS{Vendor: "Maker Inc.", Version: "2.19.1", Date: "06/04/2023", Release: "2.19"},
 		System: System{Vendor: "Maker Inc.", Model: "Server 740", Serial: "SN00042", UUID: "4c4c4544-0042-3510-8052-b4c04f4a4d32"},
-		Processors: []Processor{{Socket: "CPU1", Maker: "Maker", Version: "Processor 9000 @ 2.60GHz", MaximumMHz: new(4000),
-			CurrentMHz: new(2600), Cores: new(288), Enabled: new(144), Threads: new(288)}},
+		Processors: []Processor{{
+			Socket: "CPU1", Maker: "Maker", Version: "Processor 9000 @ 2.60GHz", MaximumMHz: new(4000),
+			CurrentMHz: new(2600), Cores: new(288), Enabled: new(144), Threads: new(288),
+		}},
 		Memory: []Memory{
-			{Slot: "A1", Bank: "Bank 0", SizeBytes: new(int64(64 << 30)), Type: "DDR4", Form: "DIMM", RatedMTs: new(3200), ConfiguredMTs: new(2933),
-				Ranks: new(2), TotalWidth: new(72), DataWidth: new(64), Maker: "Chips & Co", Serial: "01234567", Part: "CC-64G-3200"},
+			{
+				Slot: "A1", Bank: "Bank 0", SizeBytes: new(int64(64 << 30)), Type: "DDR4", Form: "DIMM", RatedMTs: new(3200), ConfiguredMTs: new(2933),
+				Ranks: new(2), TotalWidth: new(72), DataWidth: new(64), Maker: "Chips & Co", Serial: "01234567", Part: "CC-64G-3200",
+			},
 			{Slot: "A2", SizeBytes: new(int64(32766 << 20)), Type: "DDR5", RatedMTs: new(70000), ConfiguredMTs: new(68000)},
 			{Slot: "A3", SizeBytes: new(int64(512 << 10))},
 			{Slot: "A4", Empty: true},
