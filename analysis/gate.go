@@ -42,17 +42,31 @@ type objection struct {
 // trialCheck is one trial with what its gates need.
 type trialCheck struct {
 	trial  record.Trial
-	hosts  map[string]*signals
+	hosts  map[string]*signals // by machine, as machines names it
+	names  map[string]string   // a host's name -> its machine's
 	limits limits
 	window span
 }
 
 func newTrialCheck(t record.Trial, readings map[string][]record.Reading, l plan.Limits) *trialCheck {
-	c := &trialCheck{trial: t, hosts: map[string]*signals{}, limits: limitsOf(l), window: windowOf(t)}
-	for host, rows := range readings {
-		c.hosts[host] = newSignals(rows)
-	}
+	c := &trialCheck{trial: t, limits: limitsOf(l), window: windowOf(t)}
+	c.hosts, c.names = machines(t, readings)
 	return c
+}
+
+// costs are what the collectors of each machine cost, each machine once.
+func (c *trialCheck) costs() map[string][]record.CollectorCost {
+	out := map[string][]record.CollectorCost{}
+	for _, host := range sortedKeys(c.trial.Costs) {
+		machine, known := c.names[host]
+		if !known {
+			machine = host
+		}
+		if out[machine] == nil {
+			out[machine] = c.trial.Costs[host]
+		}
+	}
+	return out
 }
 
 // windowOf is the stretch of time in which all of a trial's loads were measured.
@@ -69,7 +83,7 @@ func windowOf(t record.Trial) span {
 	return w
 }
 
-// hostNames lists the hosts that have telemetry, in order.
+// hostNames lists the machines that have telemetry, in order.
 func (c *trialCheck) hostNames() []string { return sortedKeys(c.hosts) }
 
 // judged is an objection with the gate that raised it.

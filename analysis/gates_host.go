@@ -238,8 +238,9 @@ func checkTelemetry(c *trialCheck) sight {
 		return sawNothing("no telemetry was taken")
 	}
 	var s sight
-	for _, host := range sortedKeys(c.trial.Costs) {
-		for _, cost := range c.trial.Costs[host] {
+	costs := c.costs()
+	for _, host := range sortedKeys(costs) {
+		for _, cost := range costs[host] {
 			if cost.Failures > 0 {
 				s.objections = append(s.objections, objection{subject: cost.Collector + " on " + host,
 					found: fmt.Sprintf("%d of %d collections failed: %s", cost.Failures, cost.Samples+cost.Failures, cost.LastError)})
@@ -284,9 +285,10 @@ func checkObserver(c *trialCheck) sight {
 		return sawNothing("the cost of the collectors is not on record")
 	}
 	var s sight
-	for _, host := range sortedKeys(c.trial.Costs) {
+	costs := c.costs()
+	for _, host := range sortedKeys(costs) {
 		total := 0.0
-		for _, cost := range c.trial.Costs[host] {
+		for _, cost := range costs[host] {
 			total += cost.CPU
 		}
 		if share := 100 * total / c.window.seconds(); share > maxTelemetryCPU {

@@ -173,9 +173,12 @@ func checkSteady(c *trialCheck) sight {
 	return s
 }
 
-// steadiness judges the window from its intervals; where there are too few, it
-// is what the load itself found, or nil.
+// steadiness is what the load found from the fine parts of its window, or what
+// its intervals tell where there are enough; else nil.
 func steadiness(l record.Load) *record.Steadiness {
+	if l.Steady != nil {
+		return l.Steady
+	}
 	var at, rate []float64
 	for _, i := range l.Series {
 		if i.Offset < 0 || i.Seconds <= 0 || i.Offset+i.Seconds > l.Window.Seconds+1e-6 {
@@ -186,7 +189,7 @@ func steadiness(l record.Load) *record.Steadiness {
 	mean := stats.Mean(rate)
 	line, ok := stats.LeastSquares(at, rate, 0.05)
 	if len(rate) < minSteadySeconds || mean <= 0 || !ok {
-		return l.Steady
+		return nil
 	}
 	worst := 0.0
 	for tenth := range 10 {
@@ -206,7 +209,7 @@ func checkWindow(c *trialCheck) sight {
 			continue
 		}
 		s.blind = ""
-		if l.Window.Seconds < minWindow {
+		if l.Window.Seconds < 0.99*minWindow { // the edges are not to the microsecond
 			s.objections = append(s.objections, objection{subject: subjectOf(l), found: quantity(l.Window.Seconds, "s")})
 		}
 	}
@@ -268,8 +271,8 @@ func checkTail(c *trialCheck) sight {
 	}
 	var s sight
 	for _, t := range rows {
-		if t.total == 0 {
-			continue
+		if t.total < minTailSamples {
+			continue // no percentiles are given
 		}
 		for _, p := range percentiles() {
 			beyond := (1 - p.q) * float64(t.total)
