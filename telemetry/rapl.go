@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,11 +16,11 @@ import (
 // raplCollector reads the energy counters of the processor.
 type raplCollector struct {
 	source
-	root string
+	energy *RAPLEnergy
 }
 
 func newRAPL(root string) *raplCollector {
-	return &raplCollector{newSource(raplMetrics()), root}
+	return &raplCollector{newSource(raplMetrics()), NewRAPLEnergy(root)}
 }
 
 func (c *raplCollector) Describe() Description {
@@ -30,7 +31,7 @@ func (c *raplCollector) Describe() Description {
 }
 
 func (c *raplCollector) Probe(context.Context) Probed {
-	domains, err := RAPLDomains(c.root)
+	domains, err := RAPLDomains(c.energy.root)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return Probed{Unsupported, "the energy counters may be read by root only: " + err.Error()}
@@ -43,11 +44,55 @@ func (c *raplCollector) Probe(context.Context) Probed {
 }
 
 func (c *raplCollector) Collect(_ context.Context, dst []Sample) ([]Sample, error) {
-	domains, err := RAPLDomains(c.root)
+	domains, err := c.energy.Read()
 	for _, d := range domains {
-		dst = c.count(dst, "rapl.energy", d.Name, d.Microjoules, 1e-6, d.growth())
+		dst = c.value(dst, "rapl.energy", d.Name, d.Joules)
 	}
 	return dst, err
+}
+
+// RAPLEnergy remembers the energy counters of a host between readings, and
+// takes their wraps out.
+type RAPLEnergy struct {
+	root    string
+	memory  source
+	counted map[string]float64 // joules of additive domains, as last read
+}
+
+// NewRAPLEnergy returns a reader of the domains below root.
+func NewRAPLEnergy(root string) *RAPLEnergy {
+	return &RAPLEnergy{root, newSource(raplMetrics()), make(map[string]float64)}
+}
+
+// DomainEnergy is what a domain has counted, in joules. It never falls.
+type DomainEnergy struct {
+	RAPLDomain
+	Joules float64
+}
+
+// Read reads every domain. It must be called more often than a counter wraps,
+// which at 300 W takes a quarter of an hour.
+func (e *RAPLEnergy) Read() ([]DomainEnergy, error) {
+	domains, err := RAPLDomains(e.root)
+	all := make([]DomainEnergy, 0, len(domains))
+	for _, d := range domains {
+		total := e.memory.grow("rapl.energy", d.Name, d.Microjoules, d.growth())
+		all = append(all, DomainEnergy{d, scaled(total, 1e-6)})
+		if d.Additive {
+			e.counted[d.Name] = scaled(total, 1e-6)
+		}
+	}
+	return all, err
+}
+
+// Joules is the sum of the domains that lie in no other, those that went away
+// included with what they had counted. It is 0 before the first Read.
+func (e *RAPLEnergy) Joules() float64 {
+	var sum float64
+	for _, name := range slices.Sorted(maps.Keys(e.counted)) {
+		sum += e.counted[name]
+	}
+	return sum
 }
 
 // A RAPLDomain is one energy counter of a processor, as read.
