@@ -72,7 +72,7 @@ func openFS(fsys fs.FS) (*Run, error) {
 	run := &Run{fsys: fsys}
 	src, err := fs.ReadFile(fsys, ManifestFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("it has no %s: expected a directory that bakeoff run made, such as 20260131T120000Z-01KG...", ManifestFile)
+		return nil, fmt.Errorf("it has no %s: expected a directory that bakeoff run made, such as 20260131T120000Z-01KG2J3Z7M8R4T5V6W7X8Y9Z0A", ManifestFile)
 	}
 	if err != nil {
 		return nil, err

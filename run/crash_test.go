@@ -33,6 +33,9 @@ type child struct {
 }
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "embedded" {
+		serveEmbedded(os.Args[2:])
+	}
 	if text, ok := os.LookupEnv(childVariable); ok {
 		if err := runChild(text); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -366,6 +366,41 @@ func resumeToTheEnd(t *testing.T, cfg Config, dir string, agent *fakeAgent) {
 	}
 }
 
+// TestPilotDecides runs a plan whose pilot asks for more blocks, and stops and
+// resumes it after the pilot: the number of blocks stays the same.
+func TestPilotDecides(t *testing.T) {
+	src := strings.Replace(fakePlan, "repeat: {blocks: 2}", "repeat: {pilot: 8, until: 1%, max: 10}", 1)
+	agent := newFake()
+	cfg := newConfig(t, parse(t, src), agent)
+	stop := make(chan struct{})
+	cfg.Stop = stop
+	var totals []int
+	cfg.Progress = func(e Event) {
+		if e.Kind != TrialBegins {
+			return
+		}
+		totals = append(totals, e.Total)
+		if e.Index == 18 {
+			close(stop)
+		}
+	}
+	s, err := Execute(context.Background(), cfg)
+	if err != nil || s.Outcome != Stopped {
+		t.Fatalf("summary %+v, %v", s, err)
+	}
+	cfg.Resume, cfg.Stop, cfg.Progress = s.Dir, nil, nil
+	s, err = Execute(context.Background(), cfg)
+	if err != nil || s.Outcome != Done || s.Trials[record.StatusComplete] != 20 {
+		t.Fatalf("summary %+v, %v", s, err)
+	}
+	if totals[0] != 16 || totals[16] != 20 {
+		t.Errorf("totals %v: expected 16 until the pilot is done, then 20", totals)
+	}
+	if run := verified(t, s.Dir); run.Trials[len(run.Trials)-1].Block != 10 {
+		t.Errorf("the last trial is %+v", run.Trials[len(run.Trials)-1])
+	}
+}
+
 func TestResumeRefuses(t *testing.T) {
 	agent := newFake()
 	cfg := newConfig(t, parse(t, fakePlan), agent)

@@ -13,6 +13,7 @@ import (
 	"bakeoff/load"
 	"bakeoff/record"
 	"bakeoff/telemetry"
+	"bakeoff/telemetry/power"
 )
 
 // OpenLoad opens the sessions in the order given, each on cores of its own where
@@ -165,7 +166,8 @@ func (l *Local) CloseLoad(context.Context) error {
 	return all
 }
 
-// collectors are those that a watch asks for.
+// collectors are those that a watch asks for, and every power source that the
+// plan names.
 func (l *Local) collectors(watch WatchSpec) ([]telemetry.Collector, error) {
 	cfg := telemetry.Config{Root: l.env.Root}
 	for _, name := range slices.Sorted(maps.Keys(watch.Processes)) {
@@ -174,7 +176,20 @@ func (l *Local) collectors(watch WatchSpec) ([]telemetry.Collector, error) {
 	for _, name := range watch.Names {
 		cfg.Processes = append(cfg.Processes, telemetry.Process{Name: name, Command: name})
 	}
-	return telemetry.Select(telemetry.Table(cfg), watch.Collectors)
+	var sources []power.Spec
+	for _, p := range watch.Power {
+		sources = append(sources, power.Spec(p))
+	}
+	meters, err := power.OpenAll(sources, l.env)
+	if err != nil {
+		return nil, err
+	}
+	hosts := slices.DeleteFunc(slices.Clone(watch.Collectors), func(name string) bool { return name == telemetry.PowerGroup })
+	if len(watch.Collectors) > 0 && len(hosts) == 0 {
+		return meters, nil
+	}
+	chosen, err := telemetry.Select(telemetry.Table(cfg), hosts)
+	return append(chosen, meters...), err
 }
 
 // checkLoad opens a load without preparing it, which validates its parameters

@@ -1,3 +1,44 @@
 package run
 
-func (x *executor) observe() error { return nil }
+import (
+	"fmt"
+
+	"bakeoff/analysis"
+	"bakeoff/plan"
+	"bakeoff/record"
+)
+
+// fillValues gives the pilot's outcomes the values of the primary measures,
+// which decide how many blocks there are.
+func (x *executor) fillValues() error {
+	p := x.cfg.Plan
+	n := len(x.outcomes)
+	if p.Repeat.Pilot == 0 || n == 0 || x.outcomes[n-1].Trial.Block < p.Repeat.Pilot {
+		return nil
+	}
+	var due []*plan.Outcome
+	for i := range x.outcomes {
+		if o := &x.outcomes[i]; o.Trial.Block <= p.Repeat.Pilot && o.Status == record.StatusComplete && o.Values == nil {
+			due = append(due, o)
+		}
+	}
+	if len(due) == 0 {
+		return nil
+	}
+	run, err := record.Open(x.writer.Dir())
+	if err != nil {
+		return err
+	}
+	for _, o := range due {
+		t, err := run.Trial(o.Trial.ID)
+		if err != nil {
+			return err
+		}
+		obs, _, err := analysis.ObserveTrial(run, p, t)
+		if err != nil {
+			return fmt.Errorf("working out how many blocks the pilot asks for: trial %s: %w", t.ID, err)
+		}
+		o.Values = analysis.Values(p, obs)
+	}
+	return nil
+}

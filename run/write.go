@@ -125,14 +125,3 @@ func (r *trialRun) writeFacts(f record.Facts, moment string, names []string, fil
 	}
 	return nil
 }
-
-// fillValues gives the pilot's outcomes the values of the primary measures,
-// which decide how many blocks there are.
-func (x *executor) fillValues() error {
-	p := x.cfg.Plan
-	n := len(x.outcomes)
-	if p.Repeat.Pilot == 0 || n == 0 || x.outcomes[n-1].Trial.Block < p.Repeat.Pilot {
-		return nil
-	}
-	return x.observe()
-}
