@@ -297,7 +297,7 @@ func startSafe(s string) string {
 	if s != "" && strings.ContainsRune("-+=#", rune(s[0])) {
 		return "\\" + s
 	}
-	if digits := strings.TrimLeft(s, "0123456789"); len(digits) < len(s) && (strings.HasPrefix(digits, ". ") || strings.HasPrefix(digits, ") ")) {
+	if digits := strings.TrimLeft(s, "0123456789"); len(digits) < len(s) && digits != "" && strings.ContainsRune(".)", rune(digits[0])) && (len(digits) == 1 || digits[1] == ' ') {
 		return s[:len(s)-len(digits)] + "\\" + digits
 	}
 	return s
