@@ -38,7 +38,8 @@ type ServiceSpec struct {
 	// CPUs lists the cores to pin it to, as "0-3,8"; empty leaves it free.
 	CPUs string `json:"cpus,omitempty"`
 	// Endpoint is the URL that its clients use, as redis://127.0.0.1:6379,
-	// memcache://[::1]:11211, tcp://127.0.0.1:80 or unix:///run/redis.sock.
+	// memcache://[::1]:11211 or tcp://127.0.0.1:80; without a host, its path is
+	// a Unix socket: unix:///run/x.sock, redis+unix:///run/x.sock.
 	Endpoint string `json:"endpoint"`
 	// Ready is a command that exits with 0 when the service is up; without
 	// it, an answer at Endpoint is enough. ReadySeconds bounds the wait; 0 means 30.

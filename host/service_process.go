@@ -26,7 +26,8 @@ const killPatience = 20 * time.Second
 // launch starts the first process from a thread of its own, which then waits
 // for it. The thread is bound first, so that the child is from its first
 // instruction on; and it lives as long as the child, since the kernel sends
-// the parent-death signal when the thread ends that made the child.
+// the parent-death signal when the thread ends that made the child. (A server
+// that changes its user loses that signal; EndOrphan then ends it.)
 func (s *Service) launch(ctx context.Context) error {
 	s.mark = markName + "=" + rand.Text()
 	if err := s.writePIDFile(ctx); err != nil {

@@ -51,10 +51,31 @@ func settingPath(p string) (string, error) {
 	return clean, nil
 }
 
-func (s fileSetting) Read(ctx context.Context) (string, error) {
-	text, err := s.tree.read(ctx, s.path)
+// inside makes sure that no link on the way, as /proc/self/root is one, leads
+// out of the kernel's own files.
+func (s fileSetting) inside(ctx context.Context) error {
+	to, err := s.tree.resolve(ctx, s.path)
 	if err != nil {
-		return "", fmt.Errorf("reading setting %s: %w; %s", s.path, unpathed(err), adviseOn(err, s.path, nil))
+		return err
+	}
+	if _, err := settingPath(to); err != nil {
+		return fmt.Errorf("it leads to %s; expected a file below /sys or /proc", to)
+	}
+	return nil
+}
+
+func (s fileSetting) Read(ctx context.Context) (string, error) {
+	err := s.inside(ctx)
+	text := ""
+	if err == nil {
+		text, err = s.tree.read(ctx, s.path)
+	}
+	if err != nil {
+		err = fmt.Errorf("reading setting %s: %w", s.path, unpathed(err))
+		if advice := adviseOn(err, s.path, nil); advice != "" {
+			err = fmt.Errorf("%w; %s", err, advice)
+		}
+		return "", err
 	}
 	if word, _, ok := selected(text); ok {
 		return word, nil
@@ -72,7 +93,11 @@ func (s fileSetting) Apply(ctx context.Context) error { return s.set(ctx, s.valu
 func (s fileSetting) Restore(ctx context.Context, before string) error { return s.set(ctx, before) }
 
 func (s fileSetting) set(ctx context.Context, value string) error {
-	if err := s.tree.write(ctx, s.path, value+"\n"); err != nil {
+	err := s.inside(ctx)
+	if err == nil {
+		err = s.tree.write(ctx, s.path, value+"\n")
+	}
+	if err != nil {
 		text, _ := s.tree.read(ctx, s.path)
 		_, choices, _ := selected(text)
 		return &SettingError{Path: s.path, Asked: value, Err: unpathed(err), Advice: adviseOn(err, s.path, choices)}

@@ -161,6 +161,31 @@ func TestFileSettingFaults(t *testing.T) {
 	}
 }
 
+// A link must not lead a setting to a file that is not the kernel's.
+func TestFileSettingLeadingAstray(t *testing.T) {
+	root := plant(t, map[string]string{
+		"etc/passwd": "root\n", "proc/self/root": "-> ../..", "sys/block/sda": "-> ../devices/sda", "sys/devices/sda/size": "1\n",
+	})
+	astray := mustSetting(t, SettingSpec{Kind: "file", Target: "/proc/self/root/etc/passwd", Value: "x", Root: root})
+	if _, err := astray.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "it leads to /etc/passwd") {
+		t.Errorf("Read: %v", err)
+	}
+	if err := astray.Apply(t.Context()); err == nil || !strings.Contains(err.Error(), "it leads to /etc/passwd") {
+		t.Errorf("Apply: %v", err)
+	}
+	if got := content(t, root, "etc/passwd"); got != "root\n" {
+		t.Errorf("the file holds %q now", got)
+	}
+	linked := mustSetting(t, SettingSpec{Kind: "file", Target: "/sys/block/sda/size", Value: "2", Root: root})
+	if err := linked.Apply(t.Context()); err != nil {
+		t.Errorf("Apply through a link inside: %v", err)
+	}
+	real := mustSetting(t, SettingSpec{Kind: "file", Target: "/proc/self/root/etc/hostname", Value: "x"})
+	if err := real.Apply(t.Context()); err == nil || !strings.Contains(err.Error(), "it leads to /etc/hostname") {
+		t.Errorf("Apply by the kernel's own link: %v", err)
+	}
+}
+
 // A file whose device is stuck answers neither reads nor writes.
 func TestHungFile(t *testing.T) {
 	root := plant(t, map[string]string{"sys/x": ""})

@@ -187,7 +187,7 @@ func TestRedact(t *testing.T) {
 			PCIe: &PCIe{Address: "0000:3b:00.0"},
 		}},
 		Disks:    []Disk{{Name: "nvme0n1", Serial: "S4YPNE0M"}},
-		Versions: map[string]string{"redis": "Redis 7.0.15 built on db01.example.com"},
+		Versions: map[string]string{"redis": "Redis 7.0.15 built on db01.example.com", "db": "19.3.0.0"},
 		Declared: map[string]string{"model": "Array 9", "serial": "77", "management ip": "x", "note": "at fe80::1%eth0 and 198.51.100.2"},
 		Unread:   []string{"/sys/class/net/enx001122334455/speed: refused"},
 	}
@@ -202,7 +202,7 @@ func TestRedact(t *testing.T) {
 			PCIe: &PCIe{Address: "0000:3b:00.0"},
 		}},
 		Disks:    []Disk{{Name: "nvme0n1", Serial: Redacted}},
-		Versions: map[string]string{"redis": "Redis 7.0.15 built on [redacted]"},
+		Versions: map[string]string{"redis": "Redis 7.0.15 built on [redacted]", "db": "19.3.0.0"},
 		Declared: map[string]string{"model": "Array 9", "serial": Redacted, "management ip": Redacted, "note": "at [redacted] and [redacted]"},
 		Unread:   []string{"/sys/class/net/enx[redacted]/speed: refused"},
 	}

@@ -37,7 +37,7 @@ func (f Facts) Redact() Facts {
 		}
 	}
 	for k, v := range out.Versions {
-		out.Versions[k] = r.text(v)
+		out.Versions[k] = r.names(v) // 19.3.0.0 is no address
 	}
 	return out
 }
@@ -107,9 +107,7 @@ var (
 // text removes what is known to name this host, and what looks like a UUID or
 // an address, from free text.
 func (r redactor) text(s string) string {
-	for _, k := range r.known {
-		s = strings.ReplaceAll(s, k, Redacted)
-	}
+	s = r.names(s)
 	s = namedByMAC.ReplaceAllString(s, "${1}x"+Redacted)
 	for _, p := range []*regexp.Regexp{uuidPattern, macPattern, ipv4Pattern} {
 		s = p.ReplaceAllString(s, Redacted)
@@ -120,6 +118,14 @@ func (r redactor) text(s string) string {
 		}
 		return Redacted
 	})
+}
+
+// names removes what is known to name this host.
+func (r redactor) names(s string) string {
+	for _, k := range r.known {
+		s = strings.ReplaceAll(s, k, Redacted)
+	}
+	return s
 }
 
 // commandLine keeps options without a value and the values of options known
