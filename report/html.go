@@ -223,7 +223,7 @@ func verdicts(findings []analysis.Finding, n names, spelled bool) ([]verdict, st
 		if utf8.RuneCountInString(f.Base) <= 24 && utf8.RuneCountInString(f.Against) <= 24 { // longer ones stand in the comparison
 			v.BaseName, v.AgainstName = f.Base, f.Against
 		}
-		if f.Scale != "difference" {
+		if f.Scale != "difference" && !math.IsNaN(f.Effect) {
 			v.Picture = template.HTML(effectPicture(f, reach)) // numbers only: no text of the result
 		}
 		for _, w := range f.Warnings {

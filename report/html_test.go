@@ -135,7 +135,7 @@ func TestHTMLSections(t *testing.T) {
 	for _, want := range []string{
 		`<h2 id="answer-h">Answer</h2>`, "Over a Unix socket the embedded server completes 1.278 times", "1.278×", "[1.252, 1.305]", "27.8\u00a0% higher (25.2 to 30.5\u00a0% higher)",
 		"412.3\u00a0k\u00a0ops/s", "526.9\u00a0k\u00a0ops/s", "97.5\u00a0% confidence each", "2 comparisons of the family", "±2\u00a0%", "183.0\u00a0µs",
-		"busiest worker at most 90 %", "not checked: one host only", "Stop what else runs on this machine", "trial 0003 (transport=tcp); trial 0011 (transport=unix)",
+		"busiest worker at most 90 %", "not checked: one host only", "Stop what else runs on this machine", "transport=tcp: trial 0003\ntransport=unix: trial 0011",
 		"undeclared", "schedutil at transport = tcp", "bakeoff target kv --listen tcp://127.0.0.1:0 --note &#39;it&#39;\\&#39;&#39;s here&#39;",
 		"bakeoff run --quick --seed 42", "sha256:4f9ac1d2", "<code>bakeoff verify 20260302T140509Z-01JQ8ZC2V9</code>", "generator-saturated: its busiest worker was 97 % busy", "its block was repeated",
 		"differs by less than 1.5 %", "net.core.somaxconn", "measured window",

@@ -41,7 +41,11 @@ func (m *markdown) page(p *page) {
 	m.tableOr(p.Gates, "No validity gate looked at these figures.")
 	m.tableOr(p.Warnings, "No gate left a warning.")
 	m.heading(2, "Noise floor")
-	m.tableOr(p.Noise, "Not measured: `bakeoff run --aa` does.")
+	otherwise := "Not measured: `bakeoff run --aa` does."
+	if r.Printed {
+		otherwise = "Not known: printed figures carry none."
+	}
+	m.tableOr(p.Noise, otherwise)
 	m.configuration(p)
 	m.section("Efficiency, money, energy", p.Economics...)
 	m.section("Further tables", p.Further...)
@@ -70,7 +74,7 @@ func (m *markdown) verdicts(p *page) {
 			m.paragraph(inline(p.Common))
 		}
 		for i, v := range p.Verdicts {
-			text := fmt.Sprintf("%d. **%s**: %s", i+1, inline(v.Word), inline(v.Finding.Sentence))
+			text := fmt.Sprintf("%d. **%s**: %s", i+1, inline(v.Word), inline(orElse(v.Finding.Sentence, v.Comparison)))
 			if v.Details != "" {
 				text += " " + inline(v.Details)
 			}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,13 +133,16 @@ func effectText(f analysis.Finding) (effect, interval string) {
 	if effect != quantity.Nothing {
 		effect += suffix
 	}
+	if math.IsNaN(f.Low) || math.IsNaN(f.High) {
+		return effect, ""
+	}
 	return effect, "[" + s.Number(f.Low, d) + ", " + s.Number(f.High, d) + "]"
 }
 
 // changeText writes a finding's effect and interval as changes in percent; empty
 // where the effect is a difference.
 func changeText(f analysis.Finding) (change, interval string) {
-	if f.Scale == "difference" {
+	if f.Scale == "difference" || math.IsNaN(f.Effect) {
 		return "", ""
 	}
 	d := quantity.ChangeDecimals(f.Effect, f.Low, f.High)

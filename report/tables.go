@@ -309,9 +309,9 @@ func warningTable(r *analysis.Result) table {
 	t := table{Title: "Warnings", Caption: "What a gate found, the threshold that it crossed, and what to do about it."}
 	t.Columns = text("Gate", "Subject", "Found", "Threshold", "What to do", "Where")
 	type group struct {
-		first record.Warning
-		found []string
-		where []string
+		first  record.Warning
+		found  []string
+		places places
 	}
 	var groups []*group
 	index := map[record.Warning]*group{}
@@ -327,31 +327,59 @@ func warningTable(r *analysis.Result) table {
 		if !slices.Contains(g.found, w.Found) {
 			g.found = append(g.found, w.Found)
 		}
-		if at := placeOf(w); at != "" && !slices.Contains(g.where, at) {
-			g.where = append(g.where, at)
-		}
+		g.places.add(w)
 	}
 	sort.SliceStable(groups, func(i, j int) bool { return rank(groups[i].first.Severity) < rank(groups[j].first.Severity) })
 	for _, g := range groups {
 		class := ""
 		if g.first.Severity == record.SeverityHard {
-			class = "bad"
+			class = "hard"
 		}
 		t.Rows = append(t.Rows, tableRow{Class: class, Cells: []string{g.first.Gate + " (" + string(g.first.Severity) + ")",
-			g.first.Subject, strings.Join(g.found, "; "), g.first.Threshold, g.first.Advice, strings.Join(g.where, "; ")}})
+			g.first.Subject, strings.Join(g.found, "; "), g.first.Threshold, g.first.Advice, g.places.String()}})
 	}
 	return t
 }
 
-func placeOf(w record.Warning) string {
-	var parts []string
+// places gathers where warnings alike arose: the trials by cell.
+type places struct {
+	cells  []string
+	trials map[string][]record.TrialID
+}
+
+func (p *places) add(w record.Warning) {
+	if p.trials == nil {
+		p.trials = map[string][]record.TrialID{}
+	}
+	if _, known := p.trials[w.Cell]; !known {
+		p.cells = append(p.cells, w.Cell)
+		p.trials[w.Cell] = nil
+	}
 	if w.Trial != "" {
-		parts = append(parts, "trial "+string(w.Trial))
+		p.trials[w.Cell] = append(p.trials[w.Cell], w.Trial)
 	}
-	if w.Cell != "" {
-		parts = append(parts, "("+w.Cell+")")
+}
+
+// String writes a line a cell: "server=redis: trials 0001, 0004-0006".
+func (p *places) String() string {
+	var lines []string
+	for _, cell := range p.cells {
+		var parts []string
+		if cell != "" {
+			parts = append(parts, cell)
+		}
+		switch ids := p.trials[cell]; len(ids) {
+		case 0:
+		case 1:
+			parts = append(parts, "trial "+string(ids[0]))
+		default:
+			parts = append(parts, "trials "+trialRange(ids))
+		}
+		if len(parts) > 0 {
+			lines = append(lines, strings.Join(parts, ": "))
+		}
 	}
-	return strings.Join(parts, " ")
+	return strings.Join(lines, "\n")
 }
 
 func rank(s record.Severity) int {

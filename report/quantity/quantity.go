@@ -92,10 +92,26 @@ func prefixes(unit string) []prefix {
 	case "%", "°C", "x":
 		return []prefix{{1, ""}}
 	}
-	if strings.ContainsAny(unit, " 0123456789") { // a unit with a number in it takes no prefix
+	if strings.ContainsAny(unit, " 0123456789") || prefixed(unit) { // takes no (second) prefix
 		return []prefix{{1, ""}}
 	}
 	return up
+}
+
+// prefixed reports whether a unit carries a prefix already, as printed figures' do:
+// MiB/s, GB, kW.
+func prefixed(unit string) bool {
+	for _, p := range []string{"Ki", "Mi", "Gi", "Ti", "k", "K", "M", "G", "T", "m", "µ", "n"} {
+		rest, cut := strings.CutPrefix(unit, p)
+		if !cut {
+			continue
+		}
+		switch rest {
+		case "s", "B", "b", "bit", "B/s", "b/s", "bit/s", "Hz", "W", "Wh", "J", "V", "A":
+			return true
+		}
+	}
+	return false
 }
 
 // join puts a prefix before a unit: "kB/s", but "M ops/s", since operations are

@@ -30,6 +30,9 @@ func TestSignificant(t *testing.T) {
 		{-1500, "ops/s", 2, "−1.5 k ops/s"},
 		{2.31, "CPU s/M ops", 3, "2.31 CPU s/M ops"},
 		{2310, "CPU s/M ops", 3, "2310 CPU s/M ops"},
+		{4996.95, "MiB/s", 6, "4996.95 MiB/s"},
+		{3224726, "TPM", 4, "3.225 M TPM"},
+		{12000, "GB", 3, "12000 GB"},
 		{math.NaN(), "s", 3, "–"},
 	} {
 		if got := plain(Significant(c.v, c.unit, c.digits)); got != c.want {
