@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bakeoff/host"
 	"bakeoff/plan"
 	"bakeoff/record"
 )
@@ -141,7 +139,7 @@ func writable(dir string) error {
 
 // free reports who holds this machine's lock.
 func free(cfg Config) error {
-	lock, err := host.Lock(cfg.LockDir, cmp.Or(cfg.Resume, cfg.Dir), cfg.Clock.Now())
+	lock, err := lockHost(cfg)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func TestFullDisk(t *testing.T) {
 	cfg := newConfig(t, parse(t, fakePlan), agent)
 	cfg.Dir = dir
 	s, err := Execute(context.Background(), cfg)
-	if !errors.Is(err, syscall.ENOSPC) || s.Outcome != Broken || !s.Resumable || !strings.Contains(s.Next, "--resume") {
+	if !errors.Is(err, syscall.ENOSPC) || s.Outcome != Broken || !s.Resumable || !strings.Contains(s.Next, "bakeoff run ") {
 		t.Fatalf("summary %+v, %v", s, err)
 	}
 	agent.untouched(t)

@@ -42,7 +42,7 @@ func Execute(ctx context.Context, config Config) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	lock, err := host.Lock(cfg.LockDir, cmp.Or(cfg.Resume, cfg.Dir), cfg.Clock.Now())
+	lock, err := lockHost(cfg)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -53,6 +53,14 @@ func Execute(ctx context.Context, config Config) (Summary, error) {
 	}
 	summary, err := x.run(ctx, events)
 	return summary, errors.Join(err, x.writer.Close(), lock.Release())
+}
+
+// lockHost keeps a second run off this machine.
+func lockHost(cfg Config) (*host.HostLock, error) {
+	if err := os.MkdirAll(cfg.LockDir, 0o777); err != nil {
+		return nil, fmt.Errorf("making the directory of this machine's lock: %w", err)
+	}
+	return host.Lock(cfg.LockDir, cmp.Or(cfg.Resume, cfg.Dir), cfg.Clock.Now())
 }
 
 func orElse(s *Summary) Summary {
@@ -80,7 +88,7 @@ func (x *executor) open() ([]record.Event, *Summary, error) {
 		if run.Complete {
 			return nil, &Summary{
 				Dir: run.Dir, Outcome: Done, RootHash: run.RootHash, Trials: countTrials(run.Trials),
-				Next: "the run is complete: there is nothing left to do; begin a new run to measure more",
+				Next: "the run is complete: there is nothing left to do; run its plan to measure anew",
 			}, nil
 		}
 		x.outcomes = outcomesOf(run)
@@ -109,7 +117,7 @@ func (x *executor) manifest() record.Manifest {
 // did not begin.
 func (x *executor) mayResume(run *record.Run) error {
 	p, m := x.cfg.Plan, run.Manifest
-	const otherwise = "or leave --resume out to begin a new run"
+	const otherwise = "or run the plan itself, to begin a new run"
 	switch {
 	case record.HashBytes(p.Source) != m.PlanHash:
 		return fmt.Errorf("%s cannot be resumed: plan %s was changed since the run began (its hash was %s and is %s); restore the plan from %s/%s, %s",
@@ -222,7 +230,7 @@ func (x *executor) seal() (Summary, error) {
 	if err != nil {
 		return x.broken(&recordError{err})
 	}
-	s := x.summary(Done, "make the report: bakeoff report "+x.writer.Dir())
+	s := x.summary(Done, "to make its report: bakeoff report "+x.writer.Dir())
 	s.RootHash, s.Resumable = root, false
 	x.emit(Event{Kind: RunEnds, Text: s.Next})
 	return s, nil
@@ -232,21 +240,21 @@ func (x *executor) stopped() (Summary, error) {
 	if err := x.writer.Append(evStop, stopEvent{Reason: errStopped.Error()}); err != nil {
 		return x.broken(&recordError{err})
 	}
-	s := x.summary(Stopped, "to go on where it stopped, run the same plan with --resume "+x.writer.Dir())
+	s := x.summary(Stopped, "to go on where it stopped: bakeoff run "+x.writer.Dir())
 	x.emit(Event{Kind: RunEnds, Text: s.Next})
 	return s, nil
 }
 
 // broken ends a run that something is in the way of.
 func (x *executor) broken(cause error) (Summary, error) {
-	outcome, next := Broken, "mend that, then run the same plan with --resume "+x.writer.Dir()
+	outcome, next := Broken, "mend that, then go on with: bakeoff run "+x.writer.Dir()
 	var given *plan.GivenUpError
 	if errors.As(cause, &given) {
 		outcome, next = GivenUp, "look at "+x.writer.Dir()+" for what the trials say, mend it, and run the plan afresh"
 	}
 	var left *LeftoverError
 	if errors.As(cause, &left) {
-		next = "put back by hand what is named above, or mend what is in the way and run the same plan with --resume " + x.writer.Dir() + ", which tries again"
+		next = "put back by hand what is named above; or mend what is in the way, and bakeoff run " + x.writer.Dir() + " tries again"
 	}
 	// The journal may be what is in the way: the cause is told in any case.
 	_ = x.writer.Append(evStop, stopEvent{Reason: cause.Error()})

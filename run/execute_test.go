@@ -47,7 +47,7 @@ func newConfig(t *testing.T, p *plan.Plan, agent Agent) Config {
 	t.Helper()
 	dir := t.TempDir()
 	return Config{
-		Plan: p, Dir: filepath.Join(dir, "runs"), LockDir: dir, Agents: map[string]Agent{"lab": wire{t, agent}},
+		Plan: p, Dir: filepath.Join(dir, "runs"), LockDir: filepath.Join(dir, "lock"), Agents: map[string]Agent{"lab": wire{t, agent}},
 		Engines: fakeEngines, Host: "lab-7", Build: "test", Command: []string{"bakeoff", "run"}, Clock: osenv.System{},
 	}
 }
@@ -335,7 +335,7 @@ func TestStop(t *testing.T) {
 				return nil
 			}
 			s, err := Execute(ctx, cfg)
-			if err != nil || s.Outcome != Stopped || !s.Resumable || !strings.Contains(s.Next, "--resume "+s.Dir) {
+			if err != nil || s.Outcome != Stopped || !s.Resumable || !strings.Contains(s.Next, "bakeoff run "+s.Dir) {
 				t.Fatalf("summary %+v, %v", s, err)
 			}
 			agent.untouched(t)
