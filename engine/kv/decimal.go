@@ -17,17 +17,15 @@ const pairs = "00010203040506070809" +
 	"80818283848586878889" +
 	"90919293949596979899"
 
-// digits returns how many decimal digits v has, from 1 to 20.
+// digits returns how many decimal digits v has, from 1 to 20. It does not
+// branch: the lengths of random keys are not to be predicted.
 func digits(v uint64) int {
-	// 1233/4096 is just under log10(2): the guess is right or one too low.
-	n := (bits.Len64(v|1)*1233)>>12 + 1
-	if n < len(powers) && v >= powers[n] {
-		return n + 1
-	}
-	if v < powers[n-1] && n > 1 {
-		return n - 1
-	}
-	return n
+	v |= 1 // 0 has one digit too; for others the number of digits stays
+	// 1233/4096 is just under log10(2), near enough for 64 bits: the
+	// digits are n, or one more from 10^n on.
+	n := bits.Len64(v) * 1233 >> 12
+	_, below := bits.Sub64(v, powers[n], 0)
+	return n + 1 - int(below)
 }
 
 // powers[i] is 10^i, the least number with i+1 digits.
@@ -58,4 +56,16 @@ func appendDecimal(dst []byte, v uint64) []byte {
 	dst = append(dst, "00000000000000000000"[:digits(v)]...)
 	putDecimal(dst[n:], v)
 	return dst
+}
+
+// eightDigits returns v, below 10^8, as eight ASCII digits with leading zeros,
+// the first in the lowest byte. It halves the number three times, all parts at
+// once in one word.
+func eightDigits(v uint64) uint64 {
+	q := v / 1e4
+	fours := q | (v-1e4*q)<<32
+	q = fours * 10486 >> 20 & 0x7f_0000_007f // /100, right below 10^4
+	twos := q | (fours-100*q)<<16
+	q = twos * 103 >> 10 & 0x0f_000f_000f_000f // /10, right below 100
+	return q | (twos-10*q)<<8 | 0x3030_3030_3030_3030
 }

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,7 +43,19 @@ const (
 type layout struct {
 	before [21]string // by the number of digits
 	after  string
+	blocks [21]block // the same, for copying; made by compile
 }
+
+// block is a whole key with zeros for its digits. Where it fits, copying all of
+// it at once costs half of copying its parts.
+type block struct {
+	bytes [blockSize]byte
+	after uint64 // the first eight bytes after the number
+	at    uint8  // where the digits are
+	size  uint8  // 0 where it does not fit
+}
+
+const blockSize = 64
 
 // newLayout reads a text in which %k is the key's number; %n is the length of
 // the argument that it stands in, of which own bytes are not the number.
@@ -55,19 +68,46 @@ func newLayout(form string, own int) *layout {
 	return l
 }
 
-func (l *layout) most() int { return len(l.before[20]) + 20 + len(l.after) }
+// compile makes the blocks, where they and their ends are short enough.
+func (l *layout) compile() {
+	var after [8]byte
+	copy(after[:], l.after)
+	for d := range l.blocks {
+		l.blocks[d] = block{after: binary.LittleEndian.Uint64(after[:])}
+		size := len(l.before[d]) + d + len(l.after)
+		if size <= blockSize-8 && len(l.after) <= len(after) {
+			l.blocks[d].at, l.blocks[d].size = uint8(len(l.before[d])), uint8(size)
+			copy(l.blocks[d].bytes[:], l.before[d])
+		}
+	}
+}
 
-// append adds the bytes for one key. The caller made room.
+// most is how many bytes append needs room for.
+func (l *layout) most() int { return len(l.before[20]) + 20 + len(l.after) + blockSize }
+
+// append adds the bytes for one key. The caller made room. All stores have a
+// fixed length, and those that are too long are written over by what follows.
 func (l *layout) append(dst []byte, number uint64) []byte {
 	d := digits(number)
-	before := l.before[d]
+	b := &l.blocks[d]
+	if b.size == 0 || number >= 1e8 {
+		return l.parts(dst, d, number)
+	}
 	n := len(dst)
-	at := n + len(before)
-	dst = dst[:at+d+len(l.after)]
-	copy(dst[n:], before)
-	putDecimal(dst[at:at+d], number)
-	copy(dst[at+d:], l.after)
-	return dst
+	room := (*[blockSize]byte)(dst[n : n+blockSize])
+	*room = b.bytes
+	at := int(b.at & (blockSize - 1))
+	binary.LittleEndian.PutUint64(dst[n+at:n+at+8], eightDigits(number)>>(64-8*uint(d)))
+	binary.LittleEndian.PutUint64(dst[n+at+d:n+at+d+8], b.after)
+	return dst[:n+int(b.size)]
+}
+
+// parts is append for what is too long for a block.
+func (l *layout) parts(dst []byte, d int, number uint64) []byte {
+	dst = append(dst, l.before[d]...)
+	n := len(dst)
+	putDecimal(dst[n:n+d], number)
+	return append(dst[:n+d], l.after...)
 }
 
 // encoder appends one worker's requests to output buffers.

@@ -30,6 +30,9 @@ func (c *config) requests(gets, sets gen.Keys) (r [kinds]*request) {
 func (c *config) finish(pieces []piece, keys gen.Keys, items uint32) *request {
 	r := &request{pieces: merge(pieces), keys: keys, items: items}
 	for _, p := range r.pieces {
+		if p.layout != nil {
+			p.layout.compile()
+		}
 		switch p.op {
 		case opLiteral:
 			r.most += len(p.literal)
