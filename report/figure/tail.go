@@ -2,6 +2,7 @@ package figure
 
 import (
 	"math"
+	"slices"
 	"sort"
 
 	"bakeoff/analysis"
@@ -68,18 +69,20 @@ func percentText(q float64) string {
 	return quantity.Fixed(percent, quantity.Scale{Factor: 1}.Exact(percent)) + quantity.Space + "%"
 }
 
-// thin drops ticks whose labels would run into the one before.
+// thin drops ticks whose labels would run into the one behind: the ends of an axis
+// are what is asked for first.
 func (x *axis) thin() {
 	var kept []tick
-	end := math.Inf(-1)
-	for _, t := range x.ticks {
+	start := math.Inf(1)
+	for _, t := range slices.Backward(x.ticks) {
 		half := textWidth(t.text, tickSize) / 2
-		if x.at(t.at)-half < end+6 {
+		if x.at(t.at)+half > start-6 {
 			continue
 		}
-		end = x.at(t.at) + half
+		start = x.at(t.at) - half
 		kept = append(kept, t)
 	}
+	slices.Reverse(kept)
 	x.ticks = kept
 }
 
