@@ -201,6 +201,12 @@ func (p *plot) horizontal(o Options) {
 		p.xTitle = withUnit(title, quantity.Plain(unit))
 		return
 	}
+	p.factorAxis(r, title, unit)
+}
+
+// factorAxis fixes the x axis of a chart over a factor's numeric levels.
+func (p *plot) factorAxis(r span, title, unit string) {
+	c := p.chart
 	r = r.widened(c.XLog, 0.03)
 	scale := quantity.For(unit, r.low, r.high)
 	p.x = valueAxis(r.low, r.high, c.XLog, 0, p.wide, unit, scale)
