@@ -94,7 +94,7 @@ func twoCells() *analysis.Result {
 	}
 	r.Noise = []analysis.NoiseFloor{{Measure: "throughput", Effect: 1.003, Low: 0.991, High: 1.015, N: 4, Verdict: analysis.Equivalent, Sentence: "The baseline against itself differs by less than 1.5 %."}}
 	r.Charts = []analysis.Chart{barsOf("throughput", "Throughput", "ops/s", r), forestOf(r), percentiles([]string{"tcp", "unix"}),
-		timeChart("throughput over time", "Throughput", "ops/s", []string{"tcp", "unix"}, 412e3, "load"), timeChart("CPU over time", "CPU of the server", "%", []string{"tcp", "unix"}, 88, "load")}
+		timeChart("throughput over time", "Throughput", "ops/s", []string{"tcp", "unix"}, 412e3, "load"), timeChart("CPU over time", "CPU of the server", "1", []string{"tcp", "unix"}, 0.88, "load")}
 	r.Gates = gatesFixture()
 	r.Warnings = []record.Warning{
 		{Gate: "busy-neighbour", Severity: record.SeveritySoft, Subject: "local", Found: "4.1 % CPU", Threshold: "3 % CPU of other processes", Advice: "Stop what else runs on this machine and run again.", Trial: "0003", Cell: "transport=tcp"},
@@ -144,7 +144,7 @@ func barsOf(measure, title, unit string, r *analysis.Result) analysis.Chart {
 }
 
 func forestOf(r *analysis.Result) analysis.Chart {
-	c := analysis.Chart{ID: "effects", Kind: analysis.ForestChart, Title: "Effects with their intervals", Caption: "Each effect as a ratio on a log scale. Inside the shaded margin a difference does not matter.", XLabel: "Ratio to the base", XLog: true,
+	c := analysis.Chart{ID: "effects", Kind: analysis.ForestChart, Title: "Effects with their intervals", Caption: "Each effect as a ratio on a log scale. Inside the shaded margin a difference does not matter.", XLabel: "Ratio to the base", XUnit: "x", YUnit: "x", XLog: true,
 		Bands: []analysis.Band{{Axis: "x", From: 1 / 1.02, To: 1.02, Label: "margin ±2 %"}}, Lines: []analysis.RefLine{{Axis: "x", At: 1, Label: "no difference"}}}
 	var s analysis.Series
 	for _, f := range r.Findings {

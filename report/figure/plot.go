@@ -106,6 +106,9 @@ func (p *plot) vertical() (span, quantity.Scale, string) {
 	}
 	title, unit := splitUnit(c.YLabel, c.YUnit)
 	scale := quantity.For(unit, r.low, r.high)
+	if c.Kind == analysis.TimeChart && unit == "1" && r.low >= 0 && r.high < 1.1 { // a busy share, as people read it
+		scale = quantity.FractionOf()
+	}
 	p.yTitle = withUnit(title, scale.Unit)
 	if c.YLog {
 		p.yTitle = logTitle(title, unit)

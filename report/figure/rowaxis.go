@@ -140,7 +140,11 @@ func axisTitle(c analysis.Chart) (title, unit string) {
 // splitUnit takes a known base unit off the end of an axis title, "Latency (s)",
 // where it was not given apart, so that it can be scaled.
 func splitUnit(title, unit string) (string, string) {
-	if unit != "" {
+	switch unit {
+	case "":
+	case "x": // a ratio is a plain number
+		return title, ""
+	default:
 		return title, unit
 	}
 	for _, u := range []string{"ops/s", "B/s", "s", "B", "W", "J", "ops/J", "Hz", "%"} {
