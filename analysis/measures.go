@@ -6,6 +6,12 @@ import (
 	"bakeoff/record"
 )
 
+// Units that name CPU time, which is not the time on a clock.
+const (
+	cpuPerMillion = "CPU s/M ops"
+	opsPerCPU     = "ops/CPU s"
+)
+
 // A measureKind is one line of the measure table.
 type measureKind struct {
 	name   string
@@ -26,10 +32,10 @@ func measureTable() []measureKind {
 		{"duration", "Duration", "s", down},
 		{"errors", "Errors and timeouts", "1", down},
 		{"misses", "Misses", "1", down},
-		{"sut_cpu", "Server CPU per million operations", "s", down},
-		{"cpu_efficiency", "Work per server CPU second", "ops/s", up},
+		{"sut_cpu", "Server CPU per million operations", cpuPerMillion, down},
+		{"cpu_efficiency", "Work per server CPU second", opsPerCPU, up},
 		{"host_cpu", "Host CPU busy", "1", record.NoDirection},
-		{"generator_cpu", "Generator CPU per million operations", "s", record.NoDirection},
+		{"generator_cpu", "Generator CPU per million operations", cpuPerMillion, record.NoDirection},
 		{"nic_rx", "Network received", "B/s", record.NoDirection},
 		{"nic_tx", "Network sent", "B/s", record.NoDirection},
 		{"disk_read", "Read from disk", "B/s", record.NoDirection},

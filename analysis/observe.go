@@ -177,7 +177,7 @@ func (o *observer) generator(workload string, loads []record.Load, completed uin
 		cpu += l.Generator.UserSeconds + l.Generator.SystemSeconds
 	}
 	if cpu > 0 && completed > 0 {
-		o.add(workload, "generator_cpu", "s", 1e6*cpu/float64(completed))
+		o.add(workload, "generator_cpu", cpuPerMillion, 1e6*cpu/float64(completed))
 	}
 }
 

@@ -71,8 +71,8 @@ func (o *observer) serviceCPU(workload string) {
 	if !found || seconds <= 0 || completed <= 0 {
 		return
 	}
-	o.add(workload, "sut_cpu", "s", 1e6*seconds/completed)
-	o.add(workload, "cpu_efficiency", "ops/s", completed/seconds)
+	o.add(workload, "sut_cpu", cpuPerMillion, 1e6*seconds/completed)
+	o.add(workload, "cpu_efficiency", opsPerCPU, completed/seconds)
 }
 
 // flow adds a counter's rate over the devices of the machines.

@@ -61,7 +61,7 @@ func difference(f Finding) string {
 	if f.Effect < 1 {
 		word = "less"
 	}
-	isTime := f.Unit == "s" && f.Better == record.LowerIsBetter && !strings.HasSuffix(f.Measure, "_cpu")
+	isTime := f.Unit == "s" && f.Better == record.LowerIsBetter
 	switch {
 	case isTime && f.Effect < 1:
 		return fmt.Sprintf("%s %% less time = %.*fx as fast", percent, d+2, 1/f.Effect)

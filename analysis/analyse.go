@@ -1,0 +1,251 @@
+package analysis
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"bakeoff/plan"
+	"bakeoff/record"
+)
+
+// Analyse computes everything that a report prints of one run. It reads the
+// record and nothing else: the same record gives the same result anywhere.
+func Analyse(run *record.Run, p *plan.Plan, o Options) (*Result, error) {
+	a := &analyst{run: run, plan: adopt(run, p), options: o, objections: map[record.TrialID][]judged{}, looked: map[string]*look{}}
+	if err := a.read(); err != nil {
+		return nil, err
+	}
+	if err := a.count(); err != nil {
+		return nil, err
+	}
+	if err := a.shape(); err != nil {
+		return nil, err
+	}
+	return a.result(), nil
+}
+
+// adopt returns the plan with what the run itself decided: the seed, which of a
+// redacted plan cannot be told from its hash, and whether the baseline is run
+// against itself.
+func adopt(run *record.Run, p *plan.Plan) *plan.Plan {
+	adopted := *p
+	adopted.Seed = run.Manifest.Seed
+	adopted.AA = p.AA || run.Manifest.AA
+	return &adopted
+}
+
+// analyst holds what is found out about one run, step by step.
+type analyst struct {
+	run     *record.Run
+	plan    *plan.Plan
+	options Options
+
+	obs        map[record.TrialID][]record.Observation
+	objections map[record.TrialID][]judged // by trial, in the gates' order
+	looked     map[string]*look
+	facts      *factBook
+	shapes     *shapeBook // of the trials that count, for the charts
+
+	counted map[record.TrialID]bool
+	reasons map[record.TrialID]string // why a trial does not count
+	lost    string                    // why no trial could be told to count, "" where it could
+}
+
+// look is what a gate looked at over the whole run.
+type look struct {
+	checked, objected int
+	blind             string
+}
+
+// saw notes a gate's look at one trial or finding.
+func (a *analyst) saw(gate string, objected bool, blind string) {
+	l := a.looked[gate]
+	if l == nil {
+		l = &look{}
+		a.looked[gate] = l
+	}
+	if blind != "" {
+		l.blind = blind
+		return
+	}
+	l.checked++
+	if objected {
+		l.objected++
+	}
+}
+
+// read takes in every trial, one after the other.
+func (a *analyst) read() error {
+	a.obs = map[record.TrialID][]record.Observation{}
+	a.facts = newFactBook(a.run)
+	for _, t := range a.run.Trials {
+		d, err := loadTrial(a.run, a.plan, t)
+		if err != nil {
+			return err
+		}
+		a.obs[t.ID] = d.observe()
+		if err := a.facts.add(t); err != nil {
+			return err
+		}
+		a.inspect(d)
+	}
+	a.checkDataSets()
+	a.checkChanges()
+	return nil
+}
+
+// inspect runs the gates on one trial.
+func (a *analyst) inspect(d *trialData) {
+	if len(d.trial.Loads) == 0 {
+		return // failed or interrupted: nothing to look at
+	}
+	check := &trialCheck{trial: d.trial, hosts: d.machines, names: d.names, limits: limitsOf(a.plan.Limits), window: d.window}
+	for _, g := range gates() {
+		if g.trial == nil {
+			continue
+		}
+		a.noteSight(g, d.trial, g.trial(check))
+	}
+	a.noteSight(gateNamed(gateCores), d.trial, a.checkCores(d))
+	a.noteSight(gateNamed(gateGeneratorNIC), d.trial, a.checkGeneratorNIC(d))
+	a.noteSight(gateNamed(gatePower), d.trial, checkPower(d))
+	a.noteSight(gateNamed(gateDigits), d.trial, checkDigits(d, a.obs[d.trial.ID]))
+}
+
+func (a *analyst) noteSight(g gate, t record.Trial, s sight) {
+	a.saw(g.name, len(s.objections) > 0, s.blind)
+	for _, o := range s.objections {
+		a.objections[t.ID] = append(a.objections[t.ID], g.warn(o, limitsOf(a.plan.Limits), t))
+	}
+}
+
+// warnings are a trial's: those that the run recorded, and what the gates say
+// now, each once.
+func (a *analyst) warnings(t record.Trial) []record.Warning {
+	var out []record.Warning
+	seen := map[string]bool{}
+	add := func(w record.Warning) {
+		key := w.Gate + "\x00" + w.Subject
+		if !seen[key] {
+			seen[key] = true
+			out = append(out, w)
+		}
+	}
+	for _, j := range a.objections[t.ID] {
+		w := j.Warning
+		if len(j.measures) > 0 && w.Severity == record.SeverityHard {
+			w.Severity = record.SeveritySoft
+		}
+		add(w)
+	}
+	for _, w := range t.Warnings {
+		add(w)
+	}
+	return out
+}
+
+// count decides which trials stand behind the verdicts: those that the plan
+// counts, without those that a hard gate objects to now.
+func (a *analyst) count() error {
+	a.counted, a.reasons = map[record.TrialID]bool{}, map[record.TrialID]string{}
+	counted, err := plan.Counted(a.plan, a.outcomes())
+	var givenUp *plan.GivenUpError
+	switch {
+	case errors.As(err, &givenUp):
+		a.lost = givenUp.Error()
+	case err != nil:
+		return fmt.Errorf("run %s: matching its trials with its plan: %w", a.run.Manifest.ID, err)
+	}
+	for _, t := range a.run.Trials {
+		a.reasons[t.ID] = a.whyNot(t, counted[t.ID])
+		a.counted[t.ID] = a.reasons[t.ID] == ""
+	}
+	return nil
+}
+
+// whyNot says why a trial does not count, "" where it does.
+func (a *analyst) whyNot(t record.Trial, counted bool) string {
+	if t.Status != record.StatusComplete {
+		if t.Reason != "" {
+			return t.Reason
+		}
+		return "it is " + string(t.Status)
+	}
+	for _, w := range a.warnings(t) {
+		if w.Severity == record.SeverityHard {
+			return fmt.Sprintf("%s: %s", gateNamed(w.Gate).title, w.Found)
+		}
+	}
+	if !counted {
+		if a.lost != "" {
+			return "the run was given up: " + a.lost
+		}
+		return fmt.Sprintf("block %d was measured again, since another trial of attempt %d was spoiled", t.Block, t.Attempt)
+	}
+	return ""
+}
+
+// outcomes are the trials as plan.Next sees them.
+func (a *analyst) outcomes() []plan.Outcome {
+	was := map[record.TrialID]record.Status{}
+	for _, x := range a.run.Exclusions {
+		if _, known := was[x.Trial]; !known {
+			was[x.Trial] = x.Was
+		}
+	}
+	out := make([]plan.Outcome, 0, len(a.run.Trials))
+	for _, t := range a.run.Trials {
+		o := plan.Outcome{
+			Trial:  plan.Trial{ID: t.ID, Role: t.Role, Block: t.Block, Attempt: t.Attempt, Cell: t.Cell, Seed: t.Seed},
+			Status: t.Status, Reason: t.Reason, Values: Values(a.plan, a.obs[t.ID]),
+		}
+		if t.Status == record.StatusExcluded {
+			o.Excluded, o.Status = true, was[t.ID]
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// measured are the observations that count, of one role.
+func (a *analyst) measured(role record.Role) []record.Observation {
+	var out []record.Observation
+	for _, t := range a.run.Trials {
+		if a.counted[t.ID] && t.Role == role {
+			out = append(out, a.obs[t.ID]...)
+		}
+	}
+	return out
+}
+
+// trial finds a trial by its ID.
+func (a *analyst) trial(id record.TrialID) record.Trial {
+	i := slices.IndexFunc(a.run.Trials, func(t record.Trial) bool { return t.ID == id })
+	if i < 0 {
+		return record.Trial{}
+	}
+	return a.run.Trials[i]
+}
+
+// result puts the report together.
+func (a *analyst) result() *Result {
+	obs := a.measured(record.RoleMeasure)
+	s := newSamples(obs)
+	r := &Result{
+		Title: a.plan.Title, Question: a.plan.Question, Run: a.runInfo(),
+		Measures: a.measures(s), Cells: cellSummaries(a.plan, s),
+		Shared: a.facts.shared(), Differs: a.differs(), Settings: a.settingRows(), Services: a.serviceRows(),
+		Method: a.method(), Commands: a.commands(),
+	}
+	r.Findings = a.findings(obs)
+	r.Noise = a.noiseFloor(s)
+	a.checkRun(r, s)
+	r.Trials = a.trialRows()
+	r.Gates = a.gateResults()
+	r.Charts = a.charts(r, s)
+	r.Tables = a.tables(s)
+	r.Answer = answer(r)
+	stabilise(r)
+	return r
+}
