@@ -12,17 +12,23 @@ import (
 // Analyse computes everything that a report prints of one run. It reads the
 // record and nothing else: the same record gives the same result anywhere.
 func Analyse(run *record.Run, p *plan.Plan, o Options) (*Result, error) {
-	a := &analyst{run: run, plan: adopt(run, p), options: o, objections: map[record.TrialID][]judged{}, looked: map[string]*look{}}
-	if err := a.read(); err != nil {
-		return nil, err
-	}
-	if err := a.count(); err != nil {
+	a, err := newAnalyst(run, p, o)
+	if err != nil {
 		return nil, err
 	}
 	if err := a.shape(); err != nil {
 		return nil, err
 	}
 	return a.result(), nil
+}
+
+// newAnalyst reads a run and decides which of its trials count.
+func newAnalyst(run *record.Run, p *plan.Plan, o Options) (*analyst, error) {
+	a := &analyst{run: run, plan: adopt(run, p), options: o, objections: map[record.TrialID][]judged{}, looked: map[string]*look{}}
+	if err := a.read(); err != nil {
+		return nil, err
+	}
+	return a, a.count()
 }
 
 // adopt returns the plan with what the run itself decided: the seed, which of a

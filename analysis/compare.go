@@ -15,28 +15,27 @@ import (
 // recordFactor is the factor that two records made apart form.
 const recordFactor = "record"
 
-// Compare sets two records side by side that were made apart: b against a,
-// cell by cell, with unpaired intervals (Welch on logarithms). Nothing
-// interleaved them, so every finding carries that warning, and those that the
-// differences between the two runs deserve.
-func Compare(a *record.Run, planA *plan.Plan, b *record.Run, planB *plan.Plan, o Options) (*Result, error) {
-	sides := [2]*analyst{}
-	for i, of := range []struct {
-		run  *record.Run
-		plan *plan.Plan
-	}{{a, planA}, {b, planB}} {
-		side := &analyst{run: of.run, plan: adopt(of.run, of.plan), options: o, objections: map[record.TrialID][]judged{}, looked: map[string]*look{}}
-		if err := side.read(); err != nil {
-			return nil, err
-		}
-		if err := side.count(); err != nil {
-			return nil, err
-		}
-		sides[i] = side
+// A Source is one record with its plan.
+type Source struct {
+	Run  *record.Run
+	Plan *plan.Plan
+}
+
+// Compare sets two records side by side that were made apart: against compared
+// with base, cell by cell, with unpaired intervals (Welch on logarithms).
+// Nothing interleaved them, so every finding carries that warning, and those
+// that the differences between the two runs deserve.
+func Compare(base, against Source) (*Result, error) {
+	a, err := newAnalyst(base.Run, base.Plan, Options{})
+	if err != nil {
+		return nil, err
 	}
-	c := &comparison{a: sides[0], b: sides[1], options: o}
-	c.samplesA, c.samplesB = newSamples(c.a.measured(record.RoleMeasure)), newSamples(c.b.measured(record.RoleMeasure))
-	c.names = [2]string{"A", "B"}
+	b, err := newAnalyst(against.Run, against.Plan, Options{})
+	if err != nil {
+		return nil, err
+	}
+	c := &comparison{a: a, b: b, names: [2]string{"A", "B"},
+		samplesA: newSamples(a.measured(record.RoleMeasure)), samplesB: newSamples(b.measured(record.RoleMeasure))}
 	return c.result()
 }
 
@@ -45,7 +44,6 @@ type comparison struct {
 	a, b               *analyst
 	samplesA, samplesB *samples
 	names              [2]string
-	options            Options
 }
 
 func (c *comparison) result() (*Result, error) {
