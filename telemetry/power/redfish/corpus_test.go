@@ -89,6 +89,26 @@ func TestCorpus(t *testing.T) {
 
 func near(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }
 
+// TestCorpusStatistics reads what controllers say of the time before.
+func TestCorpusStatistics(t *testing.T) {
+	for file, want := range map[string][4]float64{ // least, most, mean, minutes
+		"DMTF__Redfish-Mockup-Server__redfish_1U_Power.json": {271, 489, 319, 30},
+		"criteo__hwbench__redfish_Hpe-DL380_power.json":      {233, 468, 238, 20},
+		"influxdata__telegraf__redfish_dell_power.json":      {425, 436, 426, 1},
+		"influxdata__telegraf__redfish_hp_power.json":        {220, 252, 221, 20},
+	} {
+		var r powerResource
+		if err := json.Unmarshal(corpusFile(t, file), &r); err != nil {
+			t.Fatal(err)
+		}
+		m := r.PowerControl[0].PowerMetrics
+		got := [4]float64{m.MinConsumedWatts.value, m.MaxConsumedWatts.value, m.AverageConsumedWatts.value, m.IntervalInMin.value}
+		if got != want {
+			t.Errorf("%s: %v, want %v", file, got, want)
+		}
+	}
+}
+
 // TestCorpusOutlet reads an outlet that is at 0 W, which counts among several.
 func TestCorpusOutlet(t *testing.T) {
 	f, err := parse(corpusFile(t, "criteo__hwbench__pdu_enlogic-outlet.json"), "")

@@ -34,7 +34,7 @@ type powerControl struct {
 	PowerConsumedWatts number
 	PowerCapacityWatts number
 	PowerLimit         struct{ LimitInWatts number }
-	PowerMetrics       struct{ MinConsumedWatts, MaxConsumedWatts number }
+	PowerMetrics       struct{ MinConsumedWatts, MaxConsumedWatts, AverageConsumedWatts, IntervalInMin number }
 }
 
 type powerSupply struct {
@@ -105,9 +105,10 @@ func (f *found) takeControls(controls []powerControl) {
 	if most := c.PowerCapacityWatts; most.ok && most.value > 0 && watts.value > most.value {
 		f.note("PowerConsumedWatts of %v W is above its own capacity of %v W", watts.value, most.value)
 	}
-	low, high := c.PowerMetrics.MinConsumedWatts, c.PowerMetrics.MaxConsumedWatts
-	if low.ok && high.ok && high.value > 0 && low.value > high.value {
-		f.note("MinConsumedWatts of %v W is above MaxConsumedWatts of %v W", low.value, high.value)
+	m := c.PowerMetrics
+	low, high, mean := m.MinConsumedWatts, m.MaxConsumedWatts, m.AverageConsumedWatts
+	if low.ok && high.ok && mean.ok && mean.value > 0 && (mean.value < low.value || mean.value > high.value) {
+		f.note("AverageConsumedWatts of %v W is not between the least and the most of %v W and %v W", mean.value, low.value, high.value)
 	}
 }
 
