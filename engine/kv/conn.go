@@ -29,6 +29,7 @@ type conn struct {
 	budget  uint64 // operations that may still be sent before it is opened anew
 	good    bool   // it has answered since it was opened
 
+	owed    error // a fault that no operation was charged with yet
 	dialing bool  // a goroutine is connecting
 	retryAt int64 // clock nanoseconds at which to connect again
 	delay   int64 // how long it waited for that, in nanoseconds

@@ -7,6 +7,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -25,12 +26,19 @@ const (
 
 var errBehind = errors.New("the connection was closed because an earlier operation on it timed out")
 
-// lost closes a connection and fails what is on the wire.
+// lost closes a connection and fails what is on the wire. A breach of the
+// protocol while nothing was on the wire is owed to the operations that wait for the connection.
 func (w *worker) lost(c *conn, err error) {
 	w.close(c)
+	var system syscall.Errno
+	if c.idle() && !errors.Is(err, errClosed) && !errors.As(err, &system) {
+		c.owed = err
+	}
 	w.fail(c, c.sent, load.Failed, fmt.Errorf("the connection was lost: %w", err))
 	w.later(c)
 }
+
+var errClosed = errors.New("the target closed the connection")
 
 // renew closes a connection that served its time, with nothing on the wire.
 func (w *worker) renew(c *conn) {
@@ -127,6 +135,10 @@ func (w *worker) dialed(d dialed) {
 	c := d.conn
 	c.dialing = false
 	err := d.err
+	if c.owed != nil && c.head != c.tail {
+		w.fail(c, c.tail, load.Failed, fmt.Errorf("the connection was lost: %w", c.owed))
+		c.owed = nil
+	}
 	if err == nil {
 		err = w.up(c, d.link)
 	}

@@ -151,7 +151,7 @@ func newSpec(t testing.TB, target string, params map[string]any) load.Spec {
 // drive is a closed loop as the drivers make it: it fills every slot, then
 // submits each completion again, until enough operations came back or for long
 // enough. It checks what every Batcher promises.
-func drive(t *testing.T, spec load.Spec, enough uint64, during func(w load.Batcher, done uint64)) *tally {
+func drive(t *testing.T, spec load.Spec, enough uint64, during func(done uint64) (stop bool)) *tally {
 	t.Helper()
 	session, err := Engine{}.Open(t.Context(), spec)
 	if err != nil {
@@ -164,7 +164,7 @@ func drive(t *testing.T, spec load.Spec, enough uint64, during func(w load.Batch
 	return driveSession(t, session, spec, enough, during)
 }
 
-func driveSession(t *testing.T, session load.Session, spec load.Spec, enough uint64, during func(w load.Batcher, done uint64)) *tally {
+func driveSession(t *testing.T, session load.Session, spec load.Spec, enough uint64, during func(done uint64) (stop bool)) *tally {
 	t.Helper()
 	runtime.LockOSThread() // as the drivers do: a ring belongs to its thread
 	defer runtime.UnlockOSThread()
@@ -212,10 +212,7 @@ func driveSession(t *testing.T, session load.Session, spec load.Spec, enough uin
 			now := spec.Clock.Now()
 			ops = append(ops, load.Op{Count: c.Count, Slot: c.Slot, Sent: now, Intended: now})
 		}
-		if during != nil {
-			during(w, finished)
-		}
-		stop = stop || finished >= enough
+		stop = stop || finished >= enough || during != nil && during(finished)
 	}
 	return ta
 }

@@ -346,7 +346,7 @@ func (w *worker) handle(e *ring.Event) {
 	}
 	switch {
 	case errors.Is(err, io.EOF):
-		w.lost(c, errors.New("the target closed the connection"))
+		w.lost(c, errClosed)
 	case err != nil:
 		w.lost(c, err)
 	case c.spent():
