@@ -62,6 +62,7 @@ func (c cellCheck) workloads() {
 		}
 		c.workloadTime(w)
 		c.workloadTarget(w)
+		c.graded(w)
 		key := "workloads." + w.Name
 		if w.Instances > maxInstances {
 			c.add(c.at("workloads", w.Name, "instances"), key+".instances", fmt.Sprint(w.Instances), fmt.Sprintf("at most %d", maxInstances), "")

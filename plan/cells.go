@@ -66,12 +66,13 @@ func (f *Factor) level(name string) int {
 // workloadFactor says whether several workloads form a factor of the plan.
 func (p *Plan) workloadFactor() bool { return p.Factor(WorkloadFactor) != nil }
 
-// compared returns the factors that can be compared: all but the workloads,
-// which are different questions, not different answers.
+// compared returns the factors that can be compared: all but the workloads and
+// the shares of a graded plan, which are different questions, not different
+// answers.
 func (p *Plan) compared() []*Factor {
 	var out []*Factor
 	for i := range p.Factors {
-		if p.Factors[i].Name != WorkloadFactor {
+		if name := p.Factors[i].Name; name != WorkloadFactor && (p.Graded == nil || name != GradedFactor) {
 			out = append(out, &p.Factors[i])
 		}
 	}

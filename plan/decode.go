@@ -123,7 +123,7 @@ func onlyAgent(hosts []Host) string {
 func hostOf(name string, n *node) Host {
 	h := Host{
 		Name: name, Agent: n.textOr("agent", AgentLocal), Namespace: n.textOf("namespace"),
-		CPUs: n.textOf("cpus"), Price: n.textOf("price"),
+		CPUs: n.textOf("cpus"), Price: n.textOf("price"), Support: n.textOf("support"),
 	}
 	for _, p := range n.pairsOf("facts") {
 		h.Facts = append(h.Facts, Fact{p.key, p.value.text})
@@ -169,7 +169,7 @@ func workloadOf(name string, n *node, home string) Workload {
 	w := Workload{
 		Name: name, Engine: n.textOf("engine"), Source: n.textOr("source", home), Sink: n.textOf("sink"),
 		Service: n.textOf("service"), Target: n.textOf("target"), Instances: n.countOf("instances", 1), Workers: n.countOf("workers", 0),
-		Rate: n.textOf("rate"), Arrival: n.textOf("arrival"), MaxBurst: n.countOf("max_burst", 0),
+		Rate: n.textOf("rate"), Peak: n.textOf("peak"), Arrival: n.textOf("arrival"), MaxBurst: n.countOf("max_burst", 0),
 		Window: n.durationOf("window", 0), OpTimeout: n.durationOf("op_timeout", 0), DrainTime: n.durationOf("drain", 0), Deadline: n.durationOf("deadline", 0),
 		Parameters: map[string]any{},
 	}

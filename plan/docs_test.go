@@ -23,13 +23,14 @@ func keyTables() map[string][]field {
 	return map[string][]field{
 		"top": topFields(), "hosts": hostFields(), "power": powerFields(), "services": serviceFields(), "workloads": workloadFields(), "settings": settingFields(),
 		"command": command, "primary": primaryFields(), "repeat": repeatFields(), "limits": limitFields(), "telemetry": telemetryFields(), "money": moneyFields(),
+		"operations": bracketFields(), "fleet": fleetFields(), "graded": gradedFields(),
 	}
 }
 
 func (f field) form() string {
 	form := map[shape]string{
 		shapePositive: "count above 0", shapeCPUs: "cores", shapeSeed: "number", shapeTexts: "list of text", shapeCommand: "list: program and arguments", shapeMap: "map of text",
-		shapeSection: "map", shapeNamed: "name -> map", shapeSections: "list of maps", shapeTree: "map", shapeBool: "`true`, `false`", shapePercent: "percentage", shapeTariff: "money/kWh",
+		shapeSection: "map", shapeNamed: "name -> map", shapeSections: "list of maps", shapeTree: "map", shapeBool: "`true`, `false`", shapePercent: "percentage", shapeTariff: "money/kWh", shapeGrid: "g/kWh", shapeBrackets: "money, or list of maps",
 	}[f.shape]
 	switch {
 	case f.shape == shapeEnum:

@@ -58,16 +58,13 @@ func (e Effect) In(value func(record.Cell) (float64, bool), log bool) (float64, 
 
 // Effects returns every comparison that the plan asks for, for each workload,
 // in the order of compare. With each primary measure they are the family of
-// verdicts (see Family). Workloads are never averaged over.
+// verdicts (see Family). Workloads are never averaged over, nor are the shares
+// of a graded plan, which are compared at the peak.
 func (p *Plan) Effects() []Effect {
 	var out []Effect
 	for _, w := range p.Workloads {
-		cells := p.Cells()
-		var where record.Cell
-		if p.workloadFactor() {
-			where = record.Cell{{Factor: WorkloadFactor, Level: w.Name}}
-			cells = matching(cells, where)
-		}
+		where := p.fixed(w.Name)
+		cells := matching(p.Cells(), where)
 		for _, c := range p.Compare {
 			for _, e := range p.effects(c, cells) {
 				e.Workload = w.Name

@@ -17,6 +17,7 @@ func topFields() []field {
 		{name: "hard", shape: shapeTexts, doc: "factors that are expensive to change: their levels are randomised between whole plots of a block"},
 		{name: "together", shape: shapeBool, doc: "true: all workloads run at once in every trial"},
 		{name: "ladder", shape: shapeBool, doc: "true: the levels of the one factor add up, step by step"},
+		{name: "graded", shape: shapeSection, keys: gradedFields(), doc: "every cell at 100 % to 10 % of its peak and idle, instead of at one load"},
 		{name: "compare", shape: shapeTexts, doc: "the effects wanted: a factor, \"a within b\" or \"a x b\"; absent, every factor"},
 		{name: "primary", shape: shapeNamed, of: shapeMeasure, keys: primaryFields(), doc: "the measures that decide, each with its direction and margin"},
 		{name: "repeat", shape: shapeSection, keys: repeatFields(), doc: "how many blocks are run"},
@@ -37,6 +38,7 @@ func hostFields() []field {
 		{name: "cpus", shape: shapeCPUs, doc: "the cores that the load generator may use there, as 0-3,8"},
 		{name: "facts", shape: shapeMap, doc: "declared facts of a host without an agent, name -> value"},
 		{name: "price", shape: shapeMoney, doc: "of the whole host, as 31823.62 USD"},
+		{name: "support", shape: shapeMoney, doc: "for it and a year; absent, what money says"},
 		{name: "power", shape: shapeSections, keys: powerFields(), rest: shapeText, doc: "where its watts are read; further keys are the source's own"},
 	}
 }
@@ -84,6 +86,7 @@ func workloadFields() []field {
 		{name: "instances", shape: shapePositive, doc: "how many of this load run at once; absent, 1"},
 		{name: "workers", shape: shapePositive, doc: "threads or virtual users; absent, the engine decides"},
 		{name: "rate", shape: shapeRate, doc: "operations a second of an open loop, as 30k; absent, a closed loop"},
+		{name: "peak", shape: shapeRate, doc: "operations a second at 100 % of a graded plan, as 50k"},
 		{name: "arrival", shape: shapeEnum, values: []string{"constant", "poisson"}, doc: "how an open loop spaces its operations; absent, constant"},
 		{name: "max_burst", shape: shapePositive, doc: "the most operations that an open loop may send at once to catch up"},
 		{name: "warmup", shape: shapeDuration, doc: "load before the window that is not counted; absent, a fifth of the window"},
@@ -145,18 +148,6 @@ func telemetryFields() []field {
 		{name: "interval", shape: shapeDuration, doc: "between two readings; absent, 1s"},
 		{name: "collectors", shape: shapeTexts, doc: "what is read; absent, all that the host supports"},
 		{name: "processes", shape: shapeTexts, doc: "names of processes to watch beside the services"},
-	}
-}
-
-func moneyFields() []field {
-	return []field{
-		{name: "currency", shape: shapeText, doc: "of everything in this plan, as USD"},
-		{name: "tariff", shape: shapeTariff, doc: "price of energy, as 0.12 USD/kWh"},
-		{name: "hours", shape: shapeCount, doc: "of operation a year, at most 8784"},
-		{name: "pue", shape: shapeFloat, doc: "energy of the data centre per energy of its machines, 1 or more"},
-		{name: "support", shape: shapeMoney, doc: "for one host and year"},
-		{name: "operations", shape: shapeMoney, doc: "for one host and year"},
-		{name: "years", shape: shapePositive, doc: "that costs are added up over"},
 	}
 }
 

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -161,36 +160,6 @@ func limits(top *node) Limits {
 	}
 }
 
-// money reads what costs need, as written.
-func (f *faults) money(p *Plan, top *node) Money {
-	n := top.get("money")
-	m := Money{Currency: n.textOf("currency")}
-	for _, pair := range top.pairsOf("money") {
-		if pair.key == "currency" {
-			continue
-		}
-		if m.Values == nil {
-			m.Values = map[string]string{}
-		}
-		m.Values[pair.key] = pair.value.text
-		f.sameCurrency(pair.line, "money."+pair.key, strings.TrimSuffix(pair.value.text, "/kWh"), m.Currency)
-	}
-	for _, h := range p.Hosts {
-		if h.Price != "" {
-			f.sameCurrency(top.get("hosts").line, "hosts."+h.Name+".price", h.Price, m.Currency)
-		}
-	}
-	return m
-}
-
-// sameCurrency notes an amount in another currency than the plan's.
-func (f *faults) sameCurrency(line int, key, text, currency string) {
-	m, err := unit.ParseMoney(text)
-	if err == nil && currency != "" && m.Currency() != currency {
-		f.add(line, key, quote(text), "an amount in "+currency+", the currency of this plan", "convert it, and say at which rate in a comment")
-	}
-}
-
 // telemetry reads what is watched.
 func (f *faults) telemetry(top *node, catalog Catalog) Telemetry {
 	n := top.get("telemetry")
@@ -216,6 +185,9 @@ func (f *faults) checkMeasures(p *Plan, top *node, cells []Resolved, catalog Cat
 		return
 	}
 	possible := measures(cells, catalog)
+	if p.Graded != nil {
+		possible = append(possible, OverallMeasure)
+	}
 	for _, pair := range top.pairsOf("primary") {
 		if !slices.Contains(possible, pair.key) {
 			f.add(pair.line, "primary."+pair.key, quote(pair.key), "a measure of these workloads, as "+oneOf(possible[:min(len(possible), 8)]), meant(pair.key, possible))
@@ -261,21 +233,4 @@ func measures(cells []Resolved, catalog Catalog) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(append(all, out...))
-}
-
-// checkMoney judges numbers that have a natural range.
-func (f *faults) checkMoney(top *node) {
-	n := top.get("money")
-	if hours := n.countOf("hours", 0); hours > 8784 {
-		f.add(n.line, "money.hours", fmt.Sprint(hours), "hours of a year, at most 8784", "")
-	}
-	var pue float64
-	if _, err := fmt.Sscanf(n.textOf("pue"), "%g", &pue); err == nil && (pue < 1 || math.IsInf(pue, 0)) {
-		f.add(n.line, "money.pue", quote(n.textOf("pue")), "1 or more", "")
-	}
-	if c := n.textOf("currency"); n.get("currency") != nil {
-		if _, err := unit.ParseMoney("1 " + c); err != nil {
-			f.add(n.line, "money.currency", quote(c), "an ISO 4217 code such as USD", "")
-		}
-	}
 }

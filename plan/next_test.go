@@ -273,6 +273,7 @@ func TestNextIsReplay(t *testing.T) {
 		design(t, "hard: [f0]\nrepeat: {blocks: 3}\naa: true", 2, 2),
 		design(t, "repeat: {pilot: 8, until: 2%, max: 14}", 2),
 		design(t, "repeat: {blocks: 2}"),
+		design(t, "graded: {of: 50k}\nrepeat: {blocks: 2}\naa: true", 2, 2),
 	}
 	statuses := []record.Status{record.StatusComplete, record.StatusComplete, record.StatusComplete, record.StatusComplete, record.StatusInvalid, record.StatusInterrupted}
 	rapid.Check(t, func(rt *rapid.T) {

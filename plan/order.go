@@ -12,7 +12,9 @@ import (
 // In blocks, the stream of (seed, block, attempt) shuffles the whole plots, each a
 // combination of the hard factors' levels in written order, and then the cells
 // inside each plot, one plot after the other. Without hard factors there is one
-// plot. ABBA turns the order round in every second block; a ladder keeps it.
+// plot. ABBA turns the order round in every second block; a ladder keeps it. The
+// cells of a graded plan are shuffled at their peak, and each is followed by its
+// other shares.
 func (p *Plan) blockOrder(block, attempt int) []Trial {
 	plots := p.plots()
 	switch {
@@ -28,7 +30,7 @@ func (p *Plan) blockOrder(block, attempt int) []Trial {
 			random.shuffle(len(plot), func(i, j int) { plot[i], plot[j] = plot[j], plot[i] })
 		}
 	}
-	trials := slices.Concat(plots...)
+	trials := p.grades(slices.Concat(plots...))
 	seed := newStream(p.Seed, uint64(block)).next()
 	for i := range trials {
 		trials[i].Block, trials[i].Attempt, trials[i].Seed = block, attempt, seed
@@ -45,7 +47,7 @@ func (p *Plan) plots() [][]Trial {
 			hard = append(hard, f.Name)
 		}
 	}
-	cells := p.Cells()
+	cells := matching(p.Cells(), p.atPeak())
 	var plots [][]Trial
 	for _, where := range combinations(p, hard) {
 		var plot []Trial

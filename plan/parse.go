@@ -30,6 +30,9 @@ func Parse(name string, src []byte, catalog Catalog) (*Plan, error) {
 	p.Factors = f.readFactors(top, p.tree)
 	f.checkCollisions(p.Factors)
 	p.Factors = f.markFactors(top, p.Factors)
+	p.Graded = f.graded(top)
+	p.Factors = f.withGraded(p, top)
+	f.checkGraded(p, top)
 	f.checkProduct(1, p.Factors)
 	if len(f.all) > 0 { // the cells would only repeat it
 		return nil, f.err()
@@ -38,7 +41,6 @@ func Parse(name string, src []byte, catalog Catalog) (*Plan, error) {
 	p.Primary = f.primary(p, top)
 	p.Repeat = f.repeat(p, top)
 	p.Telemetry = f.telemetry(top, catalog)
-	f.checkMoney(top)
 	p.Money = f.money(p, top)
 	f.checkDesign(p, top)
 	f.checkMeasures(p, top, f.checkCells(p, catalog), catalog)

@@ -69,9 +69,6 @@ func TestParse(t *testing.T) {
 	if *p.Limits.ErrorPercent != 0.1 || *p.Limits.BusyPercent != 80 || p.Limits.SlopePercent != nil {
 		t.Errorf("limits %+v", p.Limits)
 	}
-	if diff := cmp.Diff(Money{"USD", map[string]string{"tariff": "0.12 USD/kWh", "hours": "8760", "pue": "1.5"}}, p.Money); diff != "" {
-		t.Error(diff)
-	}
 	if len(p.Factors) != 4 || p.Factors[3].Name != WorkloadFactor || p.Factors[2].Baseline != "64K" || p.Factors[0].Baseline != "v4" {
 		t.Errorf("factors %+v", p.Factors)
 	}

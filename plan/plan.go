@@ -32,6 +32,8 @@ type Plan struct {
 	Together bool // all workloads run at once in a trial; else they are a factor
 	Ladder   bool // levels of the one factor are cumulative, one step after another
 
+	Graded *Graded // nil: cells are run as they are described
+
 	Compare []Comparison
 	Primary []Primary
 	Repeat  Repeat
@@ -63,6 +65,7 @@ type Host struct {
 	CPUs      string // the cores that bakeoff's own generator may use there, "0-3,8"
 	Facts     []Fact // declared, for a host without an agent
 	Price     string // as written, "31823.62 USD"; "" where not given
+	Support   string // for it and a year, as written; "" where not given
 	Power     []PowerSource
 }
 
@@ -137,6 +140,7 @@ type Workload struct {
 	Instances int    // of the load, 1 where not given
 	Workers   int    // 0: the engine decides
 	Rate      string // "30k": open loop; "" is a closed loop
+	Peak      string // "50k": the rate at 100 % of a graded plan; "" where not given
 	Arrival   string // constant or poisson; "" is constant
 	MaxBurst  int    // 0: the driver decides
 	Warmup    time.Duration
@@ -247,12 +251,6 @@ type Limits struct {
 	Excursion    *float64
 	BusyPercent  *float64 // of the busiest generator worker
 	RateShort    *float64 // how far below the target rate
-}
-
-// Money holds what costs need, as written.
-type Money struct {
-	Currency string
-	Values   map[string]string
 }
 
 // Resolved is the description of one cell: what a trial of it runs.

@@ -41,7 +41,7 @@ func (p *Plan) at(cell record.Cell) (*node, error) {
 			}
 		}
 	}
-	return tree, nil
+	return p.rated(cell, tree), nil
 }
 
 // resolve turns the description of one cell into values and keeps what the

@@ -51,6 +51,8 @@ func (f field) schema() object {
 		return object{"type": "object", "propertyNames": object{"pattern": pattern}, "additionalProperties": sectionSchema(f)}
 	case shapeSections:
 		return object{"type": "array", "items": sectionSchema(f)}
+	case shapeBrackets:
+		return object{"anyOf": []any{shapeMoney.scalarSchema(), object{"type": "array", "items": sectionSchema(f), "minItems": 1}}}
 	case shapeTexts:
 		return object{"type": "array", "items": textSchema()}
 	case shapeCommand:
@@ -90,6 +92,8 @@ func (s shape) scalarSchema() object {
 		return pattern(`[0-9,]+(\.[0-9]+)? [A-Z]{3}`)
 	case shapeTariff:
 		return pattern(`[0-9,]+(\.[0-9]+)? [A-Z]{3}/kWh`)
+	case shapeGrid:
+		return pattern(number + ` g/kWh`)
 	case shapeCPUs:
 		return or(object{"type": "integer", "minimum": 0}, pattern(`[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*`))
 	case shapeName:

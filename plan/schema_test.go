@@ -107,7 +107,7 @@ func jsonValue(t *testing.T, n *yaml.Node) any {
 // Every example and every plan of this package fits the schema.
 func TestSchemaTakesGoodPlans(t *testing.T) {
 	s := compileSchema(t)
-	plans := map[string][]byte{"template": Template(), "quick": Quick(QuickHost{ServerCPUs: "0", GeneratorCPUs: "1-3"}), "a3": []byte(a3), "good": []byte(good)}
+	plans := map[string][]byte{"template": Template(), "quick": Quick(QuickHost{ServerCPUs: "0", GeneratorCPUs: "1-3"}), "a3": []byte(a3), "good": []byte(good), "priced": []byte(priced), "graded": []byte(gradedPlan)}
 	files, err := filepath.Glob("../examples/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no examples: %v", err)
@@ -141,6 +141,8 @@ func TestSchemaRefusesBadPlans(t *testing.T) {
 		"cores":                 {"host: local", `host: local, cpus: "a-b"`},
 		"name":                  {"  get:", "  ' get':"},
 		"tariff":                {"title: x", "title: x\nmoney: {tariff: 0.12 USD}"},
+		"grid":                  {"title: x", "title: x\nmoney: {grid: 400}"},
+		"operations":            {"title: x", "title: x\nmoney: {operations: [{per_year: 5}]}"},
 		"together":              {"title: x", "title: x\ntogether: \"yes\""},
 	}
 	for name, tt := range tests {

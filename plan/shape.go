@@ -28,6 +28,8 @@ const (
 	shapePercent  shape = "percent"  // 2%
 	shapeMoney    shape = "money"    // 31823.62 USD
 	shapeTariff   shape = "tariff"   // 0.12 USD/kWh
+	shapeGrid     shape = "grid"     // 400 g/kWh
+	shapeBrackets shape = "brackets" // an amount of money, or a list of sections of field.keys
 	shapeCPUs     shape = "cpus"     // 0-3,8
 	shapeURL      shape = "url"
 	shapeSeed     shape = "seed"
@@ -133,6 +135,10 @@ func (s shape) quantityFault(text string) (expected, mend string) {
 		if _, err = unit.ParseMoney(price); err != nil || !per {
 			return "a price of energy such as 0.12 USD/kWh", ""
 		}
+	case shapeGrid:
+		if number, found := strings.CutSuffix(text, " g/kWh"); !found || strings.HasPrefix(number, "-") || !floatText.MatchString(number) {
+			return "grams of CO2e a kWh, as 400 g/kWh", ""
+		}
 	}
 	return unitFault(err)
 }
@@ -221,6 +227,8 @@ func (f *faults) check(key string, line int, n *node, want field) {
 		f.section(key, n, want)
 	case shapeNamed:
 		f.named(key, n, want)
+	case shapeBrackets:
+		f.amountOrList(key, line, n, want)
 	case shapeSections, shapeTexts, shapeCommand, shapeItems:
 		f.list(key, line, n, want)
 	case shapeMap, shapeTree:
@@ -244,6 +252,15 @@ func (f *faults) scalar(key string, line int, n *node, want field) {
 	if expected != "" {
 		f.add(line, key, found, expected, mend)
 	}
+}
+
+// amountOrList judges one amount that always holds, or a list of when each does.
+func (f *faults) amountOrList(key string, line int, n *node, want field) {
+	want.shape = shapeMoney
+	if n.kind == list {
+		want.shape = shapeSections
+	}
+	f.check(key, line, n, want)
 }
 
 func (f *faults) list(key string, line int, n *node, want field) {
