@@ -182,13 +182,7 @@ func (m *measurement) latencies(result *Result) {
 	c := m.job.collector
 	counts := result.Load.Kinds
 	for _, t := range c.logs.types {
-		var censored uint64
-		for i := range c.window {
-			censored += c.window[i].censored
-		}
-		if t.name == "response" {
-			censored += c.rest.Count()
-		}
+		censored := c.censored(t)
 		all := m.latency(result, allKinds, t.name, censored)
 		for i, kind := range m.kinds {
 			switch {
@@ -202,6 +196,21 @@ func (m *measurement) latencies(result *Result) {
 			}
 		}
 	}
+}
+
+// censored counts the operations of all kinds whose times are only bounds: the
+// timed out, and in a response time those that were never sent.
+func (c *collector) censored(t latencyType) (n uint64) {
+	if t.name == "lag" {
+		return 0
+	}
+	for i := range c.window {
+		n += c.window[i].censored
+	}
+	if t.name == "response" {
+		n += c.rest.Count()
+	}
+	return n
 }
 
 // latency adds one log; nil where it is empty.

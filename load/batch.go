@@ -57,10 +57,13 @@ func (l *batchLoop) run() error {
 		if l.turn(now) {
 			return nil
 		}
-		if err := l.offer(now); err != nil {
+		err := l.offer(now)
+		if err != nil {
 			return l.fail(now, err)
 		}
-		var err error
+		if l.stopped && l.free == l.slots {
+			continue // it is over, and there is nothing to wait for
+		}
 		l.back, err = l.worker.Reap(l.back[:0], l.until(now))
 		now = l.clock.Now()
 		l.book(now)
@@ -81,8 +84,9 @@ func (l *batchLoop) turn(now int64) bool {
 	if now >= l.recorder.cur.end {
 		l.recorder.advance(now)
 	}
-	if now >= l.edge {
-		l.passEdge(now)
+	if now >= l.edge && !l.opened {
+		l.opened, l.edge = true, l.recorder.edges.close
+		l.atOpen = l.meter()
 	}
 	if l.halt.Load() {
 		l.closeNow(now)
@@ -97,21 +101,6 @@ func (l *batchLoop) turn(now int64) bool {
 		return true
 	}
 	return false
-}
-
-// passEdge opens or closes the window.
-func (l *batchLoop) passEdge(now int64) {
-	if !l.opened {
-		l.opened, l.edge = true, l.recorder.edges.close
-		l.atOpen = l.meter()
-	}
-	if now < l.edge {
-		return
-	}
-	l.edge, l.closed = forever, true
-	l.atClose = l.meter()
-	l.stop(now + l.drain)
-	l.leave()
 }
 
 func (l *batchLoop) stop(end int64) {
@@ -129,16 +118,11 @@ func (l *batchLoop) leave() {
 		return
 	}
 	for i := range l.ops {
-		l.recorder.unsent(l.ops[i].Intended)
+		l.recorder.unsent(l.ops[i].Intended, 1)
 	}
 	l.ops = l.ops[:0]
-	for {
-		at, ok := l.pacer.Skip(l.recorder.edges.close - 1 - l.recorder.edges.begin)
-		if !ok {
-			return
-		}
-		l.recorder.unsent(at + l.recorder.edges.begin)
-	}
+	e := l.recorder.edges
+	l.pacer.Rest(e.close-1-e.begin, func(at int64, n uint64) { l.recorder.unsent(at+e.begin, n) })
 }
 
 // closeNow closes the window where it has not closed by itself.
@@ -172,13 +156,31 @@ func (l *batchLoop) done(err error) bool {
 	return true
 }
 
-// offer submits what is to be offered now.
+// offer submits what is to be offered now. As the window closes it offers, for
+// the last time, what became due before.
 func (l *batchLoop) offer(now int64) error {
 	if l.stopped {
 		return nil
 	}
+	if now < l.edge || !l.opened {
+		return l.submit(now, now)
+	}
+	l.edge, l.closed = forever, true
+	l.atClose = l.meter()
+	var err error
 	if l.pacer != nil {
-		l.due(now)
+		err = l.submit(now, l.recorder.edges.close-1)
+	}
+	l.stop(now + l.drain)
+	l.leave()
+	return err
+}
+
+// submit submits what is due by a moment, or in a closed loop all that came back.
+func (l *batchLoop) submit(now, by int64) error {
+	if l.pacer != nil {
+		l.due(by)
+		l.woke = now
 	}
 	if len(l.ops) == 0 {
 		return nil
@@ -205,12 +207,11 @@ func (l *batchLoop) offer(now int64) error {
 	return err
 }
 
-// due takes from the pacer what is due and has a free slot.
-func (l *batchLoop) due(now int64) {
+// due takes from the pacer what is due by a moment and has a free slot.
+func (l *batchLoop) due(by int64) {
 	begin := l.recorder.edges.begin
-	l.woke = now
 	for len(l.ops) < l.free {
-		at, ok := l.pacer.Take(now - begin)
+		at, ok := l.pacer.Take(by - begin)
 		if !ok {
 			return
 		}

@@ -21,6 +21,7 @@ type collector struct {
 
 	full chan *interval
 	free chan *interval
+	quit chan struct{} // no recorder hands over any more, but ones that were given up
 	done chan struct{}
 
 	open   map[slot]*merged
@@ -54,7 +55,7 @@ func newCollector(e edges, kinds []string, recorders int, logs *logSet, emit fun
 	room := 16 * recorders
 	return &collector{
 		edges: e, kinds: kinds, recorders: recorders, emit: emit, logs: logs,
-		full: make(chan *interval, room), free: make(chan *interval, room), done: make(chan struct{}),
+		full: make(chan *interval, room), free: make(chan *interval, room), quit: make(chan struct{}), done: make(chan struct{}),
 		open: map[slot]*merged{}, series: map[slot]*second{}, window: make([]kindInterval, len(kinds)),
 	}
 }
@@ -62,7 +63,10 @@ func newCollector(e edges, kinds []string, recorders int, logs *logSet, emit fun
 // swap is called by recorders.
 func (c *collector) swap(v *interval) *interval {
 	if v != nil {
-		c.full <- v
+		select {
+		case c.full <- v:
+		case <-c.done:
+		}
 	}
 	select {
 	case v := <-c.free:
@@ -72,15 +76,35 @@ func (c *collector) swap(v *interval) *interval {
 	}
 }
 
-// run merges until full is closed.
+// run merges what is handed over until it is stopped.
 func (c *collector) run() {
 	defer close(c.done)
-	for v := range c.full {
-		c.take(v)
+	for {
+		select {
+		case v := <-c.full:
+			c.take(v)
+			continue
+		default:
+		}
+		select {
+		case v := <-c.full:
+			c.take(v)
+		case <-c.quit:
+			if len(c.full) > 0 {
+				continue
+			}
+			for len(c.open) > 0 {
+				c.finishOldest()
+			}
+			return
+		}
 	}
-	for len(c.open) > 0 {
-		c.finishOldest()
-	}
+}
+
+// stop merges what was handed over so far and ends the collector.
+func (c *collector) stop() {
+	close(c.quit)
+	<-c.done
 }
 
 func (c *collector) take(v *interval) {

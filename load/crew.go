@@ -232,13 +232,7 @@ func (c *crew) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.recorder.edges
-	for {
-		at, ok := c.tickets.pacer.Skip(e.close - 1 - e.begin)
-		if !ok {
-			return
-		}
-		s.recorder.unsent(at + e.begin)
-	}
+	c.tickets.pacer.Rest(e.close-1-e.begin, func(at int64, n uint64) { s.recorder.unsent(at+e.begin, n) })
 }
 
 func (c *crew) close() error {

@@ -67,9 +67,5 @@ func (o *outcome) add(r *recorder) {
 	o.lastDone = max(o.lastDone, r.lastDone)
 }
 
-// patience is for how much longer than the drain a worker may take to come back
-// before it is given up.
-const patience = 5 * time.Second
-
 // intervalLength is how much of a load one line of its series covers.
 const intervalLength = int64(time.Second)

@@ -23,7 +23,7 @@ func (t *errorTable) add(kind string, status OpStatus, err error, n uint64) {
 	what, text := "failed", ""
 	switch {
 	case status == TimedOut:
-		what = "timed out"
+		what, text = "timed out", "no answer within the operation's timeout"
 	case status == Dropped:
 		what = "dropped"
 	case err != nil:

@@ -59,8 +59,7 @@ func (r *Running) Measure(ctx context.Context, progress func(Progress)) (Result,
 	early := m.watch()
 	m.ending = m.instant()
 	m.outcome = r.driver.finish()
-	close(m.job.collector.full)
-	<-m.job.collector.done
+	m.job.collector.stop()
 	err := m.judge(early)
 	result := m.result()
 	if err == nil {
@@ -92,8 +91,7 @@ func (m *measurement) start(progress func(Progress)) error {
 	go m.job.collector.run()
 	var err error
 	if m.ended, err = m.driver.start(m.job); err != nil {
-		close(m.job.collector.full)
-		<-m.job.collector.done
+		m.job.collector.stop()
 		return fmt.Errorf("engine %s: starting the load: %w", m.engine.Name(), err)
 	}
 	return nil
@@ -190,7 +188,7 @@ func (m *measurement) first(timer <-chan time.Time) event {
 // stop halts the workers, gives them some time to come back, and returns why.
 func (m *measurement) stop(why error) error {
 	m.driver.halt()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(m.patience)
 	defer timer.Stop()
 	select {
 	case <-m.ended:
@@ -240,7 +238,7 @@ func (m *measurement) judge(early error) error {
 		return fmt.Errorf("engine %s: the load ended early, %s: %w", name, m.progressText(), o.err)
 	case o.stuck > 0:
 		return errors.Join(early, fmt.Errorf("engine %s: %d of %d workers did not come back %v after they should have ended",
-			name, o.stuck, m.shape.Workers, patience))
+			name, o.stuck, m.shape.Workers, m.patience))
 	case early != nil:
 		return fmt.Errorf("engine %s: the load ended early, %s: %w", name, m.progressText(), early)
 	}

@@ -65,8 +65,7 @@ func (m *Machine) nullRound(ctx context.Context, contract Contract) (float64, er
 		o := d.finish()
 		err = o.err
 	}
-	close(c.full)
-	<-c.done
+	c.stop()
 	if err != nil {
 		return 0, err
 	}

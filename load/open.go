@@ -16,6 +16,7 @@ import (
 const (
 	defaultOpTimeout = 10 * time.Second
 	drainBeyond      = time.Second // the drain's length beyond the operations' timeout
+	defaultPatience  = 5 * time.Second
 )
 
 // Running is one part of one workload, opened. Its methods are called from one
@@ -32,6 +33,7 @@ type Running struct {
 	clock   *Clock
 	driver  driver
 
+	patience time.Duration // with workers that do not come back
 	dataset  *record.DataSet
 	null     float64 // ns an operation
 	warnings []record.Warning
@@ -69,7 +71,7 @@ func Open(ctx context.Context, engine Engine, spec Spec, env Env) (*Running, err
 	}
 	r := &Running{
 		spec: spec, engine: engine, kinds: d.Kinds, params: params.Effective(), session: session,
-		shape: session.Shape(), machine: env.Machine, wall: env.Wall, clock: spec.Clock,
+		shape: session.Shape(), machine: env.Machine, wall: env.Wall, clock: spec.Clock, patience: defaultPatience,
 	}
 	if r.driver, err = r.newDriver(); err != nil {
 		return nil, errors.Join(err, session.Close())

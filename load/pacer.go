@@ -15,7 +15,8 @@ import (
 type Pacer struct {
 	rate    profile
 	arrive  arrivals
-	next    int64 // when the next operation is due
+	at      float64 // operations of all workers before the next one, by the schedule
+	next    int64   // when that is due
 	limiter limiter
 }
 
@@ -60,7 +61,7 @@ func NewPacer(s Schedule, w int) (*Pacer, error) {
 		return nil, fmt.Errorf("arrival: found %q, expected %s or %s", s.Arrival, Constant, Poisson)
 	}
 	p.limiter = newLimiter(s, rate.highest)
-	p.next = p.rate.when(p.arrive.advance())
+	p.take()
 	return p, nil
 }
 
@@ -79,18 +80,38 @@ func (p *Pacer) Take(elapsed int64) (intended int64, ok bool) {
 	return p.take(), true
 }
 
-// Skip takes the next operation if it is due at elapsed, burst or not, and
-// returns when it was due: it will not be offered any more.
-func (p *Pacer) Skip(elapsed int64) (intended int64, ok bool) {
-	if p.next > elapsed || p.next == Never {
-		return 0, false
+// manyOperations is up to how many operations Rest tells one by one.
+const manyOperations = 1 << 20
+
+// Rest tells when the operations were due that are due by elapsed and were not
+// taken, which they then are. Where they are very many it tells groups of them,
+// evenly spread over the schedule's remaining operations, and the number of
+// Poisson arrivals is drawn as a whole.
+func (p *Pacer) Rest(elapsed int64, tell func(intended int64, n uint64)) {
+	for range manyOperations {
+		if p.next > elapsed || p.next == Never {
+			return
+		}
+		tell(p.take(), 1)
 	}
-	return p.take(), true
+	if p.next > elapsed {
+		return
+	}
+	left := p.arrive.between(p.at, p.rate.total(elapsed))
+	groups := min(left, manyOperations)
+	last := p.at
+	for i := range groups {
+		n := left*(i+1)/groups - left*i/groups
+		tell(p.rate.when(last), n)
+		last = p.at + (p.rate.total(elapsed)-p.at)*float64(i+1)/float64(groups)
+	}
+	p.at, p.next = math.Inf(1), Never
 }
 
 func (p *Pacer) take() (intended int64) {
 	intended = p.next
-	p.next = p.rate.when(p.arrive.advance())
+	p.at = p.arrive.advance()
+	p.next = p.rate.when(p.at)
 	return intended
 }
 
@@ -160,8 +181,12 @@ func (l *limiter) opens(now, intended int64) int64 {
 }
 
 // arrivals yields how many operations of all workers come, by the schedule,
-// before this worker's next one; its distances are spaced evenly or at random.
-type arrivals interface{ advance() float64 }
+// before this worker's next one: spaced evenly or at random.
+type arrivals interface {
+	advance() float64
+	// between counts this worker's operations in [from, to), from being one.
+	between(from, to float64) uint64
+}
 
 type evenArrivals struct{ next, step float64 }
 
@@ -169,6 +194,10 @@ func (a *evenArrivals) advance() float64 {
 	n := a.next
 	a.next += a.step
 	return n
+}
+
+func (a *evenArrivals) between(from, to float64) uint64 {
+	return uint64(max(math.Ceil((to-from)/a.step), 0))
 }
 
 type poissonArrivals struct {
@@ -179,6 +208,13 @@ type poissonArrivals struct {
 func (a *poissonArrivals) advance() float64 {
 	a.at += a.mean * a.r.Exp()
 	return a.at
+}
+
+// between draws from the normal distribution, which a Poisson distribution of
+// a mean this large does not differ from.
+func (a *poissonArrivals) between(from, to float64) uint64 {
+	mean := max((to-from)/a.mean, 0)
+	return 1 + uint64(max(mean+math.Sqrt(mean)*a.r.Normal(), 0))
 }
 
 // profile is a rate over time: pieces in which it changes evenly.
@@ -258,7 +294,7 @@ func (q *piece) when(n float64) int64 {
 }
 
 // total returns how many operations of all workers the schedule has before a
-// time, in nanoseconds from its start. The profile must be fresh.
+// time, in nanoseconds from its start: one that when has not left behind.
 func (p *profile) total(elapsed int64) float64 {
 	t, n := float64(elapsed)/1e9, 0.0
 	for _, q := range p.pieces {

@@ -169,12 +169,13 @@ func (r *recorder) blame(c *Completion, done int64) {
 	}
 }
 
-// unsent books an operation that was due in the window and never offered: its
-// response time is at least what it has waited by the close.
-func (r *recorder) unsent(intended int64) {
-	r.book.backlog++
+// unsent books n operations that were due by the close and never offered. If they
+// were intended in the window, their response time is at least what they have
+// waited by the close.
+func (r *recorder) unsent(intended int64, n uint64) {
+	r.book.backlog += n
 	if intended >= r.edges.open && intended < r.edges.close {
-		r.cur.backlog.Record(r.edges.close - intended)
+		r.cur.backlog.RecordN(r.edges.close-intended, n)
 	}
 }
 

@@ -154,7 +154,7 @@ func (u *user) unsent(intended int64) {
 	u.shard.mu.Lock()
 	defer u.shard.mu.Unlock()
 	if r := u.shard.recorder; !u.shard.over && intended < r.edges.close {
-		r.unsent(intended)
+		r.unsent(intended, 1)
 	}
 }
 
