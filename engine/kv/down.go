@@ -131,6 +131,25 @@ func (w *worker) reconnect(now int64) int64 {
 	return wake
 }
 
+// gone ends the work where no connection has been up for longer than an
+// operation may take: there is no target any more.
+func (w *worker) gone(now int64) error {
+	if w.down < len(w.conns) {
+		w.allDown = 0
+		return nil
+	}
+	if w.allDown == 0 {
+		w.allDown = now
+	}
+	if now-w.allDown <= int64(w.c.timeout) || w.lastErr == nil {
+		return nil
+	}
+	for _, c := range w.conns {
+		w.fail(c, c.tail, load.Failed, w.lastErr)
+	}
+	return fmt.Errorf("the target is gone, no connection could be opened for %v: %w", w.c.timeout, w.lastErr)
+}
+
 func (w *worker) dialed(d dialed) {
 	c := d.conn
 	c.dialing = false
@@ -142,7 +161,7 @@ func (w *worker) dialed(d dialed) {
 	if err == nil {
 		err = w.up(c, d.link)
 	}
-	if err != nil {
+	if w.lastErr = err; err != nil {
 		w.fail(c, c.tail, load.Failed, err)
 		w.later(c)
 	}

@@ -35,6 +35,8 @@ type worker struct {
 
 	nextScan int64 // clock nanoseconds of the next look for operations timed out
 	down     int   // connections that are not up
+	allDown  int64 // clock nanoseconds since when none is up; 0 while one is
+	lastErr  error // of connecting
 	dials    dials
 }
 
@@ -303,6 +305,9 @@ func (w *worker) Reap(dst []load.Completion, until int64) ([]load.Completion, er
 	for {
 		now := w.clock.Now()
 		wake := w.look(now)
+		if err := w.gone(now); err != nil {
+			return w.out, err
+		}
 		w.finish()
 		wait := max(min(until, wake)-now, 0)
 		if len(w.out) > had {
