@@ -12,6 +12,7 @@ package ring
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"time"
 )
 
@@ -32,6 +33,9 @@ type Config struct {
 	// BufferSize is how many bytes one receive can bring, at least 1024; 0 is
 	// 4096. A reply longer than that comes in several events.
 	BufferSize int
+	// Buffers is how many such buffers there are, a power of two; 0 is one a
+	// connection. Fewer cost less memory and more system calls.
+	Buffers int
 }
 
 // Limits of a Config, which keep a ring's memory in bounds.
@@ -39,6 +43,7 @@ const (
 	maxConns      = 1 << 14
 	maxBufferSize = 1 << 20
 	minBufferSize = 1 << 10
+	maxBuffers    = 1 << 12
 )
 
 // A Conn is one connected stream socket in a Loop.
@@ -157,8 +162,17 @@ func (cfg Config) checked() (Config, error) {
 	if cfg.BufferSize < minBufferSize || cfg.BufferSize > maxBufferSize {
 		return cfg, fmt.Errorf("receive buffers of %d bytes; expected %d to %d", cfg.BufferSize, minBufferSize, maxBufferSize)
 	}
+	if cfg.Buffers == 0 {
+		cfg.Buffers = min(pow2(cfg.Conns), maxBuffers)
+	}
+	if cfg.Buffers < 1 || cfg.Buffers > maxBuffers || cfg.Buffers&(cfg.Buffers-1) != 0 {
+		return cfg, fmt.Errorf("%d receive buffers; expected a power of two up to %d", cfg.Buffers, maxBuffers)
+	}
 	return cfg, nil
 }
+
+// pow2 returns the power of two from n on, at least 32.
+func pow2(n int) int { return 1 << bits.Len(uint(max(n, 32)-1)) }
 
 // Backend says which backend the loop uses.
 func (l *Loop) Backend() Backend { return l.name }

@@ -420,7 +420,7 @@ func TestWaitEnds(t *testing.T) {
 func TestConfigIsChecked(t *testing.T) {
 	for name, cfg := range map[string]Config{
 		"backend": {Backend: "kqueue"}, "none": {Conns: -1}, "many": {Conns: 1 << 20},
-		"small": {BufferSize: 10}, "large": {BufferSize: 1 << 30},
+		"small": {BufferSize: 10}, "large": {BufferSize: 1 << 30}, "odd": {Buffers: 3}, "negative": {Buffers: -1},
 	} {
 		if l, err := New(cfg); err == nil {
 			l.Close()

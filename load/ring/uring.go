@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/bits"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -77,7 +76,7 @@ func newURing(l *Loop, cfg Config) (u *uring, err error) {
 	if err := u.registerFiles(len(l.conns)); err != nil {
 		return nil, err
 	}
-	if err := u.registerBuffers(cfg.Conns); err != nil {
+	if err := u.registerBuffers(cfg.Buffers); err != nil {
 		return nil, err
 	}
 	u.registerSelf()
@@ -115,8 +114,6 @@ func setup(conns int) (made, error) {
 	}
 	return made{}, errors.New("the kernel's io_uring is older than Linux 6.1")
 }
-
-func pow2(n int) int { return 1 << bits.Len(uint(max(n, 32)-1)) }
 
 func (u *uring) mapRings(p *params) (err error) {
 	const prot, flags = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_SHARED | unix.MAP_POPULATE
@@ -168,11 +165,10 @@ func (u *uring) registerFiles(slots int) error {
 	return nil
 }
 
-// registerBuffers makes as few receive buffers as a round of the loop is likely
-// to need: they are used in turn, so more of them would only miss the cache. A
-// shortage costs no data: the receive that found none is armed again.
-func (u *uring) registerBuffers(conns int) (err error) {
-	n := min(pow2(conns), 4096)
+// registerBuffers makes the receive buffers. They are used in turn, so more of
+// them than a round of the loop needs would only miss the cache. A shortage
+// costs no data: the receive that found none is armed again.
+func (u *uring) registerBuffers(n int) (err error) {
 	const prot, flags = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_POPULATE
 	if u.pbufMem, err = unix.Mmap(-1, 0, n*int(unsafe.Sizeof(pbuf{})), prot, flags); err != nil {
 		return fmt.Errorf("mapping the buffer ring: %w", err)
