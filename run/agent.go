@@ -32,7 +32,7 @@ type Agent interface {
 
 	// StartService starts a server under test, pinned, and returns when it is
 	// ready. One that runs already is found and described.
-	StartService(ctx context.Context, s ServiceSpec) (Started, error)
+	StartService(ctx context.Context, s ServiceSpec) (record.Service, error)
 	// StopService stops it: politely, then by SIGKILL after its timeout. It is
 	// safe to call for one that is not running.
 	StopService(ctx context.Context, name string) (Ended, error)
@@ -67,12 +67,6 @@ type ServiceSpec struct {
 	// OwnDir says that Dir is the run's: it is emptied before each start, so
 	// that nothing of the last trial is found there.
 	OwnDir bool `json:"own_dir,omitempty"`
-}
-
-// Started describes a service that is up.
-type Started struct {
-	Service record.Service `json:"service"`
-	Orphan  Orphan         `json:"orphan"` // how to find it again after a crash
 }
 
 // Ended is what is left of a service that was stopped.

@@ -367,8 +367,8 @@ func (x *executor) progress(t plan.Trial, planned time.Duration) (index, total i
 func (x *executor) processes(m *machine) map[string][]int {
 	all := map[string][]int{}
 	for _, s := range x.services {
-		if s.machine == m && len(s.started.Service.PIDs) > 0 {
-			all[s.spec.Name] = slices.Clone(s.started.Service.PIDs)
+		if s.machine == m && len(s.started.PIDs) > 0 {
+			all[s.spec.Name] = slices.Clone(s.started.PIDs)
 		}
 	}
 	return maps.Clone(all)

@@ -92,15 +92,12 @@ func (f *fakeAgent) RestoreSetting(ctx context.Context, s SettingSpec, before st
 	return nil
 }
 
-func (f *fakeAgent) StartService(ctx context.Context, s ServiceSpec) (Started, error) {
+func (f *fakeAgent) StartService(ctx context.Context, s ServiceSpec) (record.Service, error) {
 	if err := f.call(ctx, "StartService"); err != nil {
-		return Started{}, err
+		return record.Service{}, err
 	}
 	f.running[s.Name] = s
-	return Started{
-		Service: record.Service{Name: s.Name, Command: s.Command, PIDs: []int{1000000 + len(f.calls)}, Version: "v1"},
-		Orphan:  Orphan{Name: s.Name, PIDFile: s.PIDFile},
-	}, nil
+	return record.Service{Name: s.Name, Command: s.Command, PIDs: []int{1000000 + len(f.calls)}, Version: "v1"}, nil
 }
 
 func (f *fakeAgent) StopService(ctx context.Context, name string) (Ended, error) {
@@ -241,7 +238,7 @@ func (w wire) RestoreSetting(ctx context.Context, s SettingSpec, before string) 
 	return w.agent.RestoreSetting(ctx, cross(w.t, s), before)
 }
 
-func (w wire) StartService(ctx context.Context, s ServiceSpec) (Started, error) {
+func (w wire) StartService(ctx context.Context, s ServiceSpec) (record.Service, error) {
 	v, err := w.agent.StartService(ctx, cross(w.t, s))
 	return cross(w.t, v), err
 }

@@ -60,11 +60,10 @@ type settingEvent struct {
 }
 
 type serviceEvent struct {
-	Trial  record.TrialID `json:"trial"`
-	Host   string         `json:"host"`
-	Orphan Orphan         `json:"orphan"`
-	PIDs   []int          `json:"pids,omitempty"`
-	Error  string         `json:"error,omitempty"`
+	Trial   record.TrialID `json:"trial"`
+	Host    string         `json:"host"`
+	Service string         `json:"service"`
+	PIDs    []int          `json:"pids,omitempty"`
 }
 
 type undoneEvent struct {
@@ -167,7 +166,7 @@ func (l *leftover) settingRestored(s settingEvent) {
 
 func (l *leftover) serviceStopped(s serviceEvent) {
 	for i, o := range l.services {
-		if o.Host == s.Host && o.Orphan.Name == s.Orphan.Name {
+		if o.Host == s.Host && o.Service == s.Service {
 			l.services = append(l.services[:i:i], l.services[i+1:]...)
 			return
 		}

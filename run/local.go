@@ -92,14 +92,14 @@ func (l *Local) RestoreSetting(ctx context.Context, s SettingSpec, before string
 }
 
 // StartService starts a service, or finds one that runs already.
-func (l *Local) StartService(ctx context.Context, s ServiceSpec) (Started, error) {
+func (l *Local) StartService(ctx context.Context, s ServiceSpec) (record.Service, error) {
 	spec, err := l.command(s)
 	if err != nil {
-		return Started{}, err
+		return record.Service{}, err
 	}
 	if s.OwnDir {
 		if err := errors.Join(os.RemoveAll(s.Dir), os.MkdirAll(s.Dir, 0o755)); err != nil {
-			return Started{}, fmt.Errorf("emptying its directory: %w", err)
+			return record.Service{}, fmt.Errorf("emptying its directory: %w", err)
 		}
 	}
 	l.mu.Lock()
@@ -108,12 +108,12 @@ func (l *Local) StartService(ctx context.Context, s ServiceSpec) (Started, error
 	l.mu.Unlock()
 	service, err := host.StartService(ctx, spec)
 	if err != nil {
-		return Started{}, err
+		return record.Service{}, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	live.host = service
-	return Started{Service: service.Record(), Orphan: Orphan{Name: s.Name, PIDFile: s.PIDFile}}, nil
+	return service.Record(), nil
 }
 
 // command is the spec as the host package starts it: an embedded server is

@@ -17,7 +17,7 @@ type liveService struct {
 	spec    ServiceSpec
 	restart plan.Restart
 	cell    string // that it was started for
-	started Started
+	started record.Service
 	trial   record.TrialID // in which it was last used
 }
 
@@ -39,7 +39,7 @@ func (r *trialRun) startServices(ctx context.Context, sign func()) error {
 				}
 			}
 			live.trial = r.t.ID
-			described := live.started.Service
+			described := live.started
 			described.Name, described.Host = s.Name, r.hostOf(s.Name)
 			r.rec.Services = append(r.rec.Services, described)
 		}
@@ -102,7 +102,7 @@ func (s *liveService) serves(r *trialRun) bool {
 
 // start starts one service. That it is about to be is in the journal first.
 func (x *executor) start(ctx context.Context, r *trialRun, m *machine, s ServiceSpec) (*liveService, error) {
-	e := serviceEvent{Trial: r.t.ID, Host: m.name, Orphan: Orphan{Name: s.Name, PIDFile: s.PIDFile}}
+	e := serviceEvent{Trial: r.t.ID, Host: m.name, Service: s.Name}
 	if err := x.record(x.writer.Append(evServiceStarting, e)); err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (x *executor) start(ctx context.Context, r *trialRun, m *machine, s Service
 		return nil, fmt.Errorf("host %s: starting service %s: %w", m.name, s.Name, err)
 	}
 	live.started = started
-	e.PIDs = started.Service.PIDs
+	e.PIDs = started.PIDs
 	return live, x.record(x.writer.Append(evServiceStarted, e))
 }
 
@@ -135,7 +135,7 @@ func (x *executor) stop(ctx context.Context, s *liveService) error {
 	if len(stopped.Log) > 0 {
 		err = x.writer.WriteLog(s.trial, "service-"+s.spec.Name+".log", stopped.Log)
 	}
-	e := serviceEvent{Trial: s.trial, Host: s.machine.name, Orphan: Orphan{Name: s.spec.Name, PIDFile: s.spec.PIDFile}}
+	e := serviceEvent{Trial: s.trial, Host: s.machine.name, Service: s.spec.Name}
 	return x.record(errors.Join(err, x.writer.Append(evServiceStopped, e)))
 }
 
@@ -184,7 +184,9 @@ func (x *executor) endOrphans(ctx context.Context, left []serviceEvent) (undone 
 		var events []serviceEvent
 		for _, s := range left {
 			if s.Host == m.name {
-				orphans, events = append(orphans, s.Orphan), append(events, s)
+				// The run directory may have been moved since.
+				orphans = append(orphans, Orphan{Name: s.Service, PIDFile: x.resolver.pidFile(s.Service)})
+				events = append(events, s)
 			}
 		}
 		if len(orphans) == 0 {

@@ -92,8 +92,8 @@ func (r *trialRun) facts(ctx context.Context, moment string, files *map[string]s
 		}
 		f.Host = m.name
 		for _, s := range r.x.services {
-			if s.machine == m && s.started.Service.Version != "" {
-				put(&f.Versions, s.spec.Name, s.started.Service.Version)
+			if s.machine == m && s.started.Version != "" {
+				put(&f.Versions, s.spec.Name, s.started.Version)
 			}
 		}
 		if err := r.writeFacts(f, moment, m.names, files); err != nil {
