@@ -26,6 +26,28 @@ func Between(point, low, high *big.Rat) Estimate {
 	return Estimate{new(big.Rat).Set(point), unit.NewInterval(low, high)}
 }
 
+// nothing is an amount of 0.
+func nothing() Estimate { return Exactly(new(big.Rat)) }
+
+// plus returns the sum of two estimates, which may be off together.
+func (e Estimate) plus(o Estimate) Estimate {
+	return Estimate{new(big.Rat).Add(e.Point, o.Point), e.Range.Add(o.Range)}
+}
+
+// Times returns the estimate multiplied by an exact number.
+func (e Estimate) Times(by *big.Rat) Estimate { return e.times(by) }
+
+// Over returns the quotient of two independent estimates; o must not hold zero.
+func (e Estimate) Over(o Estimate) (Estimate, error) { return e.over(o) }
+
+// Widened returns the estimate with a share of its value that may be wrong either
+// way beside what its interval holds: a meter's uncertainty, or that of a price.
+func (e Estimate) Widened(share *big.Rat) Estimate {
+	one := big.NewRat(1, 1)
+	factor := unit.NewInterval(new(big.Rat).Sub(one, share), new(big.Rat).Add(one, share))
+	return Estimate{e.Point, e.Range.Mul(factor).Join(e.Range)}
+}
+
 // times returns the estimate multiplied by an exact number.
 func (e Estimate) times(by *big.Rat) Estimate {
 	return Estimate{new(big.Rat).Mul(e.Point, by), e.Range.Mul(unit.Exactly(by))}
@@ -51,15 +73,18 @@ type Terms struct {
 	Headroom  *big.Rat // share of a server kept free; nil is none
 }
 
-// hoursPerYear is a year without a leap day.
-const hoursPerYear = 8760
+// A year without a leap day, and the longest one.
+const (
+	hoursPerYear = 8760
+	maxHours     = 8784
+)
 
 // Check says what is wrong with the terms.
 func (t Terms) Check() error {
 	one := big.NewRat(1, 1)
 	switch {
-	case t.Hours != nil && (t.Hours.Sign() <= 0 || t.Hours.Cmp(big.NewRat(8784, 1)) > 0):
-		return fmt.Errorf("hours of operation a year: %s, expected more than 0 and at most 8784", t.Hours.RatString())
+	case t.Hours != nil && (t.Hours.Sign() <= 0 || t.Hours.Cmp(big.NewRat(maxHours, 1)) > 0):
+		return fmt.Errorf("hours of operation a year: %s, expected more than 0 and at most %d", t.Hours.RatString(), maxHours)
 	case t.Overhead != nil && t.Overhead.Cmp(one) < 0:
 		return fmt.Errorf("overhead (PUE): %s, expected 1 or more", t.Overhead.FloatString(3))
 	case t.Headroom != nil && (t.Headroom.Sign() < 0 || t.Headroom.Cmp(one) >= 0):
@@ -112,25 +137,42 @@ type Need struct {
 	Fraction Estimate // of servers, headroom included
 	Whole    *big.Int // by the figures as they stand
 	Safe     *big.Int // whatever value in their intervals is true
-	Spare    Estimate // work that the whole ones can do beyond what is asked
+	// Spare is the work that the whole ones can do beyond what is asked, and
+	// SafeSpare what the safe ones can.
+	Spare, SafeSpare Estimate
 }
 
 // Servers returns how many servers the work takes when each does so much of it
 // and keeps the headroom free.
 func (t Terms) Servers(work, each Estimate) (Need, error) {
-	usable := each
-	if t.Headroom != nil {
-		usable = each.times(new(big.Rat).Sub(big.NewRat(1, 1), t.Headroom))
-	}
-	fraction, err := work.over(usable)
+	ratio, err := work.over(each)
 	if err != nil {
 		return Need{}, fmt.Errorf("servers needed: %w", err)
 	}
-	n := Need{Fraction: fraction, Whole: ceil(fraction.Point), Safe: ceil(fraction.Range.High())}
-	whole := new(big.Rat).SetInt(n.Whole)
-	capacity := each.times(whole)
-	n.Spare = Estimate{new(big.Rat).Sub(capacity.Point, work.Point), capacity.Range.Sub(work.Range)}
+	n := t.ServersFor(ratio)
+	n.Spare = spare(n.Whole, work, each)
+	n.SafeSpare = spare(n.Safe, work, each)
 	return n, nil
+}
+
+// ServersFor returns how many servers a work takes that is so many times what
+// one of them does, as where the two were measured side by side. What is spare
+// is in servers.
+func (t Terms) ServersFor(ratio Estimate) Need {
+	fraction := ratio
+	if t.Headroom != nil {
+		fraction = ratio.times(new(big.Rat).Inv(new(big.Rat).Sub(big.NewRat(1, 1), t.Headroom)))
+	}
+	n := Need{Fraction: fraction, Whole: ceil(fraction.Point), Safe: ceil(fraction.Range.High())}
+	one := Exactly(big.NewRat(1, 1))
+	n.Spare, n.SafeSpare = spare(n.Whole, ratio, one), spare(n.Safe, ratio, one)
+	return n
+}
+
+// spare is what so many servers do beyond a work.
+func spare(servers *big.Int, work, each Estimate) Estimate {
+	capacity := each.times(new(big.Rat).SetInt(servers))
+	return Estimate{new(big.Rat).Sub(capacity.Point, work.Point), capacity.Range.Sub(work.Range)}
 }
 
 // ceil returns the least whole number that is not below v.
@@ -160,10 +202,9 @@ type Group struct {
 
 // Demand returns the work of a mix of systems.
 func Demand(groups []Group) Estimate {
-	sum := Exactly(new(big.Rat))
+	sum := nothing()
 	for _, g := range groups {
-		part := g.Each.times(g.Count)
-		sum = Estimate{new(big.Rat).Add(sum.Point, part.Point), sum.Range.Add(part.Range)}
+		sum = sum.plus(g.Each.times(g.Count))
 	}
 	return sum
 }

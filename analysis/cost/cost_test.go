@@ -2,6 +2,7 @@ package cost
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,13 +133,15 @@ func TestEnergy(t *testing.T) {
 	}
 }
 
-func fleets(t *testing.T) (Fleet, Fleet, Terms) {
-	keep := Fleet{Name: "old", Count: rat(t, "23"), Watts: rat(t, "450"), Age: 3,
-		Operations: []Bracket{{3, rat(t, "7541")}, {0, rat(t, "22511")}}}
-	replace := Fleet{Name: "new", Count: rat(t, "10"), Price: rat(t, "31823.62"), Watts: rat(t, "831"),
-		Operations: []Bracket{{3, rat(t, "7541")}, {0, rat(t, "22511")}}}
+func fleets(t *testing.T) (keep, replace []Fleet, terms Terms) {
+	keep = []Fleet{{Name: "old", Count: rat(t, "23"), Watts: exact(t, "450"), Age: 3,
+		Operations: []Bracket{{3, rat(t, "7541")}, {0, rat(t, "22511")}}}}
+	replace = []Fleet{{Name: "new", Count: rat(t, "10"), Price: exact(t, "31823.62"), Watts: exact(t, "831"),
+		Operations: []Bracket{{3, rat(t, "7541")}, {0, rat(t, "22511")}}}}
 	return keep, replace, Terms{Currency: "USD", Tariff: rat(t, "0.12"), Overhead: rat(t, "1.5")}
 }
+
+func exact(t *testing.T, s string) *Estimate { return new(Exactly(rat(t, s))) }
 
 func TestOwnershipAndBreakEven(t *testing.T) {
 	keep, replace, terms := fleets(t)
@@ -147,25 +150,95 @@ func TestOwnershipAndBreakEven(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Year 1: 318,236.20 + 13,103.21 of energy + 75,410 of operations.
-	if got := years[0].Sum.FloatString(2); got != "406749.41" {
+	if got := years[0].Sum.Point.FloatString(2); got != "406749.41" {
 		t.Errorf("year 1 costs %s, want 406749.41", got)
 	}
-	if got := years[3].Operations.FloatString(2); got != "225110.00" {
+	if got := years[3].Operations.Point.FloatString(2); got != "225110.00" {
 		t.Errorf("operations in year 4 cost %s, want 225110.00", got)
 	}
 	at, err := terms.BreakEven(keep, replace, 6)
-	if err != nil || at == nil {
+	if err != nil || at.Years == nil {
 		t.Fatalf("no break-even: %v, %v", at, err)
 	}
 	// Saved a year: 23 x 22,511 + 16,319.88 - 75,410 - 13,103.21 = 445,559.67.
-	if got := at.FloatString(3); got != "0.714" {
-		t.Errorf("break-even after %s years, want 0.714", got)
+	if got := at.Years.FloatString(3); got != "0.714" || at.Earliest.Cmp(at.Years) != 0 || at.Latest.Cmp(at.Years) != 0 {
+		t.Errorf("break-even after %s years, want 0.714, exactly", got)
 	}
-	never := keep
-	never.Operations = nil
-	if at, err := terms.BreakEven(never, replace, 6); err != nil || at != nil {
-		t.Errorf("a break-even after %v (%v), want none", at, err)
+	never := slices.Clone(keep)
+	never[0].Operations = nil
+	if at, err := terms.BreakEven(never, replace, 6); err != nil || at.Years != nil {
+		t.Errorf("a break-even after %v (%v), want none", at.Years, err)
 	}
+}
+
+// What is not known of a fleet is not taken for nothing, and cannot be compared
+// with what is.
+func TestUnknownEnergyIsAbsent(t *testing.T) {
+	keep, replace, terms := fleets(t)
+	keep[0].Watts = nil
+	years, err := terms.Ownership(keep, 1)
+	if err != nil || years[0].Energy != nil || years[0].Sum.Point.FloatString(0) != "517753" {
+		t.Errorf("energy %v, sum %s, %v", years[0].Energy, years[0].Sum.Point.FloatString(2), err)
+	}
+	if _, err := terms.BreakEven(keep, replace, 6); err == nil || !strings.Contains(err.Error(), "not known") {
+		t.Errorf("one side without energy: %v", err)
+	}
+	replace[0].Watts = nil
+	if at, err := terms.BreakEven(keep, replace, 6); err != nil || at.Years == nil {
+		t.Errorf("neither with energy: %v, %v", at, err)
+	}
+}
+
+// A mix costs what its fleets cost together.
+func TestMixesAdd(t *testing.T) {
+	keep, replace, terms := fleets(t)
+	both, err := terms.Ownership(slices.Concat(keep, replace), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := terms.Ownership(keep, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := terms.Ownership(replace, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range both {
+		want := new(big.Rat).Add(one[i].Cumulative.Point, two[i].Cumulative.Point)
+		if both[i].Cumulative.Point.Cmp(want) != 0 {
+			t.Errorf("year %d: %s, want %s", i+1, both[i].Cumulative.Point.FloatString(2), want.FloatString(2))
+		}
+	}
+}
+
+// The ends of the break-even are those of power and price together.
+func TestBreakEvenInterval(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		keep, replace, terms := fleets(t)
+		off := big.NewRat(rapid.Int64Range(0, 20).Draw(rt, "percent"), 100)
+		price, watts, oldWatts := replace[0].Price.Widened(off), replace[0].Watts.Widened(off), keep[0].Watts.Widened(off)
+		replace[0].Price, replace[0].Watts, keep[0].Watts = &price, &watts, &oldWatts
+		got, err := terms.BreakEven(keep, replace, 6)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		at := func(share *big.Rat) *big.Rat {
+			k, r, _ := fleets(t)
+			factor := new(big.Rat).Add(big.NewRat(1, 1), share)
+			other := new(big.Rat).Sub(big.NewRat(1, 1), share)
+			r[0].Price, r[0].Watts = new(r[0].Price.Times(factor)), new(r[0].Watts.Times(factor))
+			k[0].Watts = new(k[0].Watts.Times(other))
+			p, err := terms.BreakEven(k, r, 6)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			return p.Years
+		}
+		if got.Latest.Cmp(at(off)) != 0 || got.Earliest.Cmp(at(new(big.Rat).Neg(off))) != 0 {
+			rt.Errorf("break-even from %s to %s, want %s to %s", got.Earliest, got.Latest, at(new(big.Rat).Neg(off)), at(off))
+		}
+	})
 }
 
 // TestFlipsFlip sets each input to its flip value and finds that both cost the
@@ -173,26 +246,22 @@ func TestOwnershipAndBreakEven(t *testing.T) {
 func TestFlipsFlip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		keep, replace, terms := fleets(t)
-		keep.Count = big.NewRat(rapid.Int64Range(2, 60).Draw(rt, "old"), 1)
-		replace.Price = big.NewRat(rapid.Int64Range(1000, 90000).Draw(rt, "price"), 1)
+		keep[0].Count = big.NewRat(rapid.Int64Range(2, 60).Draw(rt, "old"), 1)
+		replace[0].Price = new(Exactly(big.NewRat(rapid.Int64Range(1000, 90000).Draw(rt, "price"), 1)))
 		years := rapid.IntRange(1, 8).Draw(rt, "years")
 		flips, err := terms.Sensitivity(keep, replace, years)
 		if err != nil {
 			rt.Fatal(err)
 		}
 		for _, f := range flips {
-			for _, in := range terms.inputs(keep, replace) {
-				if in.name != f.Input {
+			c := comparison{terms, keep, replace, years}
+			for _, in := range c.inputs() {
+				if in.name != f.Input || f.At.Sign() == 0 { // a fleet of nothing is refused
 					continue
 				}
-				t2, k, r := terms, keep, replace
-				k.Operations = append([]Bracket{}, keep.Operations...)
-				r.Operations = append([]Bracket{}, replace.Operations...)
-				in.set(&t2, &k, &r, f.At)
-				if f.At.Sign() == 0 {
-					continue // a fleet of nothing is refused
-				}
-				gap, err := t2.gap(k, r, years)
+				other := c.clone()
+				in.set(&other, f.At)
+				gap, err := other.gap()
 				if err != nil || gap.Sign() != 0 {
 					rt.Errorf("%s at %s: the gap is %v (%v)", f.Input, f.At.FloatString(3), gap, err)
 				}
@@ -203,18 +272,18 @@ func TestFlipsFlip(t *testing.T) {
 
 func TestBadTermsAreRefused(t *testing.T) {
 	keep, replace, terms := fleets(t)
-	for want, change := range map[string]func(*Terms, *Fleet){
-		"hours":      func(t *Terms, _ *Fleet) { t.Hours = big.NewRat(9000, 1) },
-		"PUE":        func(t *Terms, _ *Fleet) { t.Overhead = big.NewRat(1, 2) },
-		"headroom":   func(t *Terms, _ *Fleet) { t.Headroom = big.NewRat(1, 1) },
-		"tariff":     func(t *Terms, _ *Fleet) { t.Tariff = nil },
-		"one server": func(_ *Terms, f *Fleet) { f.Count = new(big.Rat) },
-		"years of age": func(_ *Terms, f *Fleet) {
-			f.Operations = []Bracket{{5, big.NewRat(1, 1)}, {3, big.NewRat(1, 1)}, {0, big.NewRat(1, 1)}}
+	for want, change := range map[string]func(*Terms, []Fleet){
+		"hours":      func(t *Terms, _ []Fleet) { t.Hours = big.NewRat(9000, 1) },
+		"PUE":        func(t *Terms, _ []Fleet) { t.Overhead = big.NewRat(1, 2) },
+		"headroom":   func(t *Terms, _ []Fleet) { t.Headroom = big.NewRat(1, 1) },
+		"tariff":     func(t *Terms, _ []Fleet) { t.Tariff = nil },
+		"one server": func(_ *Terms, f []Fleet) { f[0].Count = new(big.Rat) },
+		"years of age": func(_ *Terms, f []Fleet) {
+			f[0].Operations = []Bracket{{5, big.NewRat(1, 1)}, {3, big.NewRat(1, 1)}, {0, big.NewRat(1, 1)}}
 		},
 	} {
-		tt, k := terms, keep
-		change(&tt, &k)
+		tt, k := terms, slices.Clone(keep)
+		change(&tt, k)
 		if _, err := tt.BreakEven(k, replace, 6); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
