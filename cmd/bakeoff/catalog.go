@@ -14,7 +14,7 @@ type catalog struct{}
 
 // Collectors names the collectors of telemetry, and "power".
 func (catalog) Collectors() []string {
-	names := []string{"power"}
+	names := []string{telemetry.PowerGroup}
 	for _, c := range telemetry.Table(telemetry.Config{}) {
 		names = append(names, c.Describe().Name)
 	}

@@ -42,11 +42,18 @@ Exit codes: 0 done; 1 failed; 2 bad input; 3 done but invalid; 4 a verdict that
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badInput(err) })
 	root.AddCommand(
+		newRunCommand(env),
+		newReportCommand(env),
+		newCompareCommand(env),
+		newVerifyCommand(),
+		newExcludeCommand(env),
+		newRedactCommand(env),
+		newPlanCommand(),
+		newLoadCommand(env),
 		newAuditCommand(env),
 		newCalcCommand(),
-		newLoadCommand(env),
+		newEmbeddedCommand(env),
 		newManCommand(),
-		newPlanCommand(),
 	)
 	return root
 }

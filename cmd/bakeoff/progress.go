@@ -1,0 +1,159 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"bakeoff/internal/osenv"
+	"bakeoff/plan"
+	"bakeoff/run"
+	"bakeoff/unit"
+)
+
+// progress shows a run as it happens on standard error: one line that changes
+// and one for each finished trial on a terminal, plain lines elsewhere.
+type progress struct {
+	env     *osenv.Env
+	plan    *plan.Plan
+	json    bool
+	head    string // of the trial under way
+	pending bool   // the changing line is on the screen
+	rate    string // last seen in the window
+}
+
+func newProgress(env *osenv.Env, p *plan.Plan, asJSON bool) *progress {
+	return &progress{env: env, plan: p, json: asJSON}
+}
+
+// show takes one event of a run.
+func (p *progress) show(e run.Event) {
+	if p.json {
+		p.line(e)
+		return
+	}
+	switch e.Kind {
+	case run.RunBegins:
+		p.begin(e)
+	case run.TrialBegins:
+		p.rate = ""
+		p.head = fmt.Sprintf("trial %d of %d  block %d  %s", e.Index, e.Total, e.Trial.Block, e.Trial.Cell.Key())
+		if e.ETA != nil {
+			p.head += "  " + about(*e.ETA) + " left"
+		}
+		p.live(p.head)
+	case run.PhaseBegins:
+		p.live(p.head + "  " + e.Phase)
+	case run.Measuring:
+		p.measuring(e)
+	case run.TrialEnds:
+		p.trialEnds(e)
+	case run.StopAccepted, run.RunEnds:
+		if e.Text != "" {
+			p.print(e.Text)
+		}
+	}
+}
+
+func (p *progress) begin(e run.Event) {
+	p.print(p.plan.Title)
+	if estimate, err := p.plan.Estimate(); err == nil {
+		p.print(fmt.Sprintf("%d cells, %d blocks, %d trials, %s", estimate.Cells, estimate.Blocks, estimate.Trials, about(estimate.Time)))
+	}
+	p.print("Record: " + e.Dir)
+	for _, undone := range e.Undone {
+		p.print("Put right after the last stop: " + undone)
+	}
+}
+
+func (p *progress) measuring(e run.Event) {
+	if e.Progress == nil {
+		return
+	}
+	iv := e.Progress.Interval
+	text := fmt.Sprintf("%s  %s %.0f %%", p.head, e.Progress.Phase, 100*e.Progress.Fraction)
+	if iv.Seconds > 0 {
+		rate := unit.FormatSI(float64(iv.Completed)/iv.Seconds, "ops/s", 4)
+		text += "  " + rate
+		if e.Progress.Phase == "window" {
+			p.rate = rate
+		}
+	}
+	p.live(text)
+}
+
+func (p *progress) trialEnds(e run.Event) {
+	text := fmt.Sprintf("%s  block %d  %s  %s", e.Trial.ID, e.Trial.Block, e.Trial.Cell.Key(), e.Status)
+	if p.rate != "" {
+		text += "  " + p.rate
+	}
+	if e.Text != "" {
+		text += ": " + e.Text
+	}
+	if e.ETA != nil && *e.ETA > 0 {
+		text += "  (" + about(*e.ETA) + " left)"
+	}
+	p.print(text)
+	for _, w := range e.Warnings {
+		if w.Severity != "note" {
+			p.print(fmt.Sprintf("      %s (%s): %s; threshold %s", w.Gate, w.Severity, w.Found, w.Threshold))
+		}
+	}
+}
+
+// line writes an event as a line of JSON.
+func (p *progress) line(e run.Event) {
+	form := map[string]any{"event": e.Kind, "at": e.At, "dir": e.Dir, "trial": e.Trial.ID, "block": e.Trial.Block, "cell": e.Trial.Cell.Key(),
+		"index": e.Index, "total": e.Total, "phase": e.Phase, "status": e.Status, "text": e.Text, "progress": e.Progress, "warnings": e.Warnings}
+	if e.ETA != nil {
+		form["eta_seconds"] = e.ETA.Seconds()
+	}
+	if e.Err != nil {
+		form["error"] = e.Err.Error()
+	}
+	text, err := json.Marshal(form)
+	if err != nil {
+		text = []byte(`{"event":"unprintable"}`)
+	}
+	fmt.Fprintln(p.env.Stderr, string(text))
+}
+
+// live shows the changing line; only a terminal has one.
+func (p *progress) live(text string) {
+	if !p.env.Terminal {
+		return
+	}
+	if w := p.env.Width; w > 0 && len(text) >= w {
+		text = text[:w-1]
+	}
+	fmt.Fprintf(p.env.Stderr, "\r\x1b[K%s", text)
+	p.pending = true
+}
+
+// print writes a line that stays.
+func (p *progress) print(text string) {
+	if p.pending {
+		fmt.Fprint(p.env.Stderr, "\r\x1b[K")
+		p.pending = false
+	}
+	fmt.Fprintln(p.env.Stderr, text)
+}
+
+// end leaves the terminal as it was.
+func (p *progress) end() {
+	if p.pending {
+		fmt.Fprint(p.env.Stderr, "\r\x1b[K")
+		p.pending = false
+	}
+}
+
+// about rounds a duration for people.
+func about(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()+0.5))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
+}

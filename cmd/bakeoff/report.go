@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"bakeoff/analysis"
+	"bakeoff/internal/osenv"
+	"bakeoff/plan"
+	"bakeoff/record"
+	"bakeoff/report"
+)
+
+// newReportCommand writes the reports of finished or unfinished runs.
+func newReportCommand(env *osenv.Env) *cobra.Command {
+	var out string
+	var asJSON bool
+	var failOn []string
+	c := &cobra.Command{
+		Use:   "report RUN...",
+		Short: "Judge a run from its record and write its reports",
+		Long: `Report works everything out again from the record: the same record gives the
+same report on any machine. It writes report.html, report.md, report.json,
+report.csv and bench.txt (for benchstat) into the run's report folder.`,
+		Args: minimumArgs(1),
+	}
+	c.Flags().StringVar(&out, "out", "", "the folder to write into, instead of the run's own")
+	c.Flags().BoolVar(&asJSON, "json", false, "write the report as JSON to standard output instead of the summary")
+	c.Flags().StringSliceVar(&failOn, "fail-on", nil, "exit with 4 where a primary measure has one of these verdicts: better, worse, equivalent, inconclusive")
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		verdicts, err := verdicts(failOn)
+		if err != nil {
+			return badInput(err)
+		}
+		if out != "" && len(args) > 1 {
+			return badInput(errors.New("--out takes one run at a time"))
+		}
+		var worst error
+		for _, dir := range args {
+			err := reportOne(env, dir, out, asJSON, verdicts)
+			if exitCode(err) != exitInvalid && exitCode(err) != exitVerdict && err != nil {
+				return err
+			}
+			worst = errors.Join(worst, err)
+		}
+		return worst
+	}
+	return c
+}
+
+func reportOne(env *osenv.Env, dir, out string, asJSON bool, failOn []analysis.Verdict) error {
+	result, err := analyse(dir)
+	if err != nil {
+		return badInput(err)
+	}
+	if out == "" {
+		out = filepath.Join(dir, record.ReportDir)
+	}
+	if err := writeReports(out, result); err != nil {
+		return err
+	}
+	if err := printResult(env, result, asJSON); err != nil {
+		return err
+	}
+	if !asJSON {
+		fmt.Fprintf(env.Stdout, "\nReport: %s\n", filepath.Join(out, "report.html"))
+	}
+	return judged(result, failOn)
+}
+
+// analyse judges a run from its record alone.
+func analyse(dir string) (*analysis.Result, error) {
+	r, err := record.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.Parse(r.Manifest.PlanName, r.Plan, nil)
+	if err != nil {
+		return nil, fmt.Errorf("the plan of %s: %w", dir, err)
+	}
+	p.AA = r.Manifest.AA
+	return analysis.Analyse(r, p, analysis.Options{})
+}
+
+// A form is one rendering of a report.
+type form struct {
+	file   string
+	render func(io.Writer, *analysis.Result) error
+}
+
+func forms() []form {
+	return []form{
+		{"report.html", report.HTML},
+		{"report.md", report.Markdown},
+		{"report.json", report.JSON},
+		{"report.csv", report.CSV},
+		{"bench.txt", report.GoBench},
+	}
+}
+
+// writeReports renders every form; no file is ever half-written.
+func writeReports(dir string, result *analysis.Result) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("making the folder of the report: %w", err)
+	}
+	for _, f := range forms() {
+		var b bytes.Buffer
+		if err := f.render(&b, result); err != nil {
+			return err
+		}
+		if err := renameio.WriteFile(filepath.Join(dir, f.file), b.Bytes(), 0o644); err != nil {
+			return fmt.Errorf("writing the report: %w", err)
+		}
+	}
+	return nil
+}
+
+func printResult(env *osenv.Env, result *analysis.Result, asJSON bool) error {
+	if asJSON {
+		return report.JSON(env.Stdout, result)
+	}
+	return report.Text(env.Stdout, result, textOptions(env))
+}
+
+// judged turns a result into the exit code: 3 where it is invalid, 4 where a
+// verdict that --fail-on names came out.
+func judged(result *analysis.Result, failOn []analysis.Verdict) error {
+	var failed []string
+	invalidFindings := 0
+	for _, f := range result.Findings {
+		if !f.Primary {
+			continue
+		}
+		if f.Verdict == analysis.Invalid {
+			invalidFindings++
+		}
+		if slices.Contains(failOn, f.Verdict) {
+			failed = append(failed, fmt.Sprintf("%s of %s: %s", f.Measure, f.Factor, f.Verdict))
+		}
+	}
+	switch {
+	case len(failed) > 0:
+		return &codedError{code: exitVerdict, err: fmt.Errorf("verdicts that --fail-on names: %s", strings.Join(failed, "; "))}
+	case invalidFindings > 0:
+		return invalid("%d findings on primary measures are invalid; the report says why", invalidFindings)
+	}
+	return nil
+}
+
+// verdicts reads --fail-on.
+func verdicts(names []string) ([]analysis.Verdict, error) {
+	known := []analysis.Verdict{analysis.Better, analysis.Worse, analysis.Equivalent, analysis.Inconclusive}
+	out := make([]analysis.Verdict, len(names))
+	for i, name := range names {
+		if !slices.Contains(known, analysis.Verdict(name)) {
+			return nil, fmt.Errorf("--fail-on %q: expected one of %v", name, known)
+		}
+		out[i] = analysis.Verdict(name)
+	}
+	return out, nil
+}

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"bakeoff/analysis"
+	"bakeoff/engine"
+	"bakeoff/internal/osenv"
+	"bakeoff/plan"
+	"bakeoff/record"
+	"bakeoff/run"
+)
+
+// runFlags are the flags of bakeoff run.
+type runFlags struct {
+	quick, aa, dryRun, json bool
+	dir, resume, postHocOf  string
+	failOn                  []string
+}
+
+// newRunCommand executes a plan.
+func newRunCommand(env *osenv.Env) *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run [PLAN | RUN]",
+		Short: "Run a bake-off and write its report",
+		Long: `Run executes a plan: every trial in its order, journalled, with settings put
+back and services stopped whatever happens, and writes the report.
+
+With --quick it needs no plan and nothing installed: it compares TCP with a Unix
+socket on this machine in about two minutes. Given a run directory that
+stopped half-way, it goes on with it.
+
+Ctrl-C once stops after the trial under way; twice puts everything back and
+stops at once. Either way the run can be resumed.`,
+		Example: "  bakeoff run --quick\n  bakeoff run examples/redis-vs-embedded.yaml\n  bakeoff run runs/20260101T120000Z-01J...",
+		Args:    maximumArgs(1),
+	}
+	c.Flags().BoolVar(&f.quick, "quick", false, "compare TCP with a Unix socket on this machine; needs no plan")
+	c.Flags().BoolVar(&f.aa, "aa", false, "also run the baseline against itself, for the noise floor of this lab")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "check everything on this machine, and measure nothing")
+	c.Flags().BoolVar(&f.json, "json", false, "write progress as JSON lines, and the report as JSON to standard output")
+	c.Flags().StringVar(&f.dir, "dir", "runs", "the folder that run directories are made in")
+	c.Flags().StringVar(&f.resume, "resume", "", "the run directory to go on with, under the same plan")
+	c.Flags().StringVar(&f.postHocOf, "post-hoc-of", "", "root hash of a finished record that these blocks are added to; the report says so")
+	c.Flags().StringSliceVar(&f.failOn, "fail-on", nil, "exit with 4 where a primary measure has one of these verdicts: better, worse, equivalent, inconclusive")
+	c.RunE = func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), env, args) }
+	return c
+}
+
+func (f *runFlags) execute(ctx context.Context, env *osenv.Env, args []string) error {
+	failOn, err := verdicts(f.failOn)
+	if err != nil {
+		return badInput(err)
+	}
+	p, err := f.plan(ctx, env, args)
+	if err != nil {
+		return badInput(err)
+	}
+	config, err := f.config(env, p)
+	if err != nil {
+		return err
+	}
+	if f.dryRun {
+		return dryRun(ctx, env, config)
+	}
+	progress := newProgress(env, p, f.json)
+	config.Progress = progress.show
+	ctx, stop, done := interrupts(ctx)
+	config.Stop = stop
+	summary, err := run.Execute(ctx, config)
+	done()
+	progress.end()
+	if err != nil {
+		return errors.Join(err, next(env, summary))
+	}
+	if summary.Outcome != run.Done {
+		return errors.Join(fmt.Errorf("the run ended before its plan was done (%s)", summary.Outcome), next(env, summary))
+	}
+	return f.report(env, summary, failOn)
+}
+
+// next tells what to do after a run that is not done.
+func next(env *osenv.Env, s run.Summary) error {
+	if s.Next != "" {
+		fmt.Fprintln(env.Stderr, s.Next)
+	}
+	return nil
+}
+
+// plan reads the plan that is to be run, or that of the run to go on with.
+func (f *runFlags) plan(ctx context.Context, env *osenv.Env, args []string) (*plan.Plan, error) {
+	switch {
+	case f.quick && len(args) > 0:
+		return nil, errors.New("--quick brings its own plan; leave out the file, or --quick")
+	case f.quick:
+		return quickPlan(ctx, env, f.aa)
+	case len(args) == 0 && f.resume == "":
+		return nil, errors.New("no plan; name a plan file, or say --quick for a first bake-off that needs none")
+	}
+	name := f.resume
+	if len(args) > 0 {
+		name = args[0]
+	}
+	if isRun(name) {
+		f.resume = name
+		return f.recordedPlan(name)
+	}
+	p, err := readPlan(name)
+	if err == nil {
+		p.AA = p.AA || f.aa
+	}
+	return p, err
+}
+
+// isRun reports whether the path is a run directory.
+func isRun(path string) bool {
+	info, err := os.Stat(filepath.Join(path, "manifest.json"))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// recordedPlan reads the plan of the run to go on with.
+func (f *runFlags) recordedPlan(dir string) (*plan.Plan, error) {
+	r, err := record.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.Parse(r.Manifest.PlanName, r.Plan, catalog{})
+	if err != nil {
+		return nil, fmt.Errorf("the plan of %s: %w", dir, err)
+	}
+	p.AA = r.Manifest.AA
+	return p, nil
+}
+
+func (f *runFlags) config(env *osenv.Env, p *plan.Plan) (run.Config, error) {
+	hostname, err := os.Hostname()
+	if err != nil {
+		return run.Config{}, fmt.Errorf("asking for this machine's name: %w", err)
+	}
+	agents := map[string]run.Agent{}
+	local := run.NewLocal(env, engine.Lookup)
+	for _, h := range p.Hosts {
+		if h.Agent == plan.AgentLocal {
+			agents[h.Name] = local
+		}
+	}
+	return run.Config{
+		Plan: p, Dir: f.dir, Resume: f.resume, Agents: agents, Engines: engine.Lookup,
+		Host: hostname, Build: version, Command: append([]string{"bakeoff"}, env.Args...), Clock: env.Clock,
+		PostHocOf: f.postHocOf, LockDir: lockDir(env),
+	}, nil
+}
+
+// lockDir is a directory that all users of this machine share, so that two
+// runs never measure at once.
+func lockDir(env *osenv.Env) string {
+	if dir, ok := env.LookupEnv("BAKEOFF_LOCK_DIR"); ok {
+		return dir
+	}
+	return filepath.Join(os.TempDir(), "bakeoff-lock")
+}
+
+// dryRun looks for everything that would keep the plan from being measured.
+func dryRun(ctx context.Context, env *osenv.Env, config run.Config) error {
+	problems, err := run.Check(ctx, config)
+	if err != nil {
+		return err
+	}
+	for _, p := range problems {
+		fmt.Fprintln(env.Stdout, p)
+	}
+	if len(problems) > 0 {
+		return badInput(fmt.Errorf("%d things are in the way of this plan on this machine", len(problems)))
+	}
+	e, err := config.Plan.Estimate()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Stdout, "Nothing is in the way: %d trials in %d blocks, about %s.\n", e.Trials, e.Blocks, e.Time)
+	return nil
+}
+
+// interrupts turns the first Ctrl-C into a stop after the trial under way, and
+// a second one, SIGTERM or SIGHUP into an end at once.
+func interrupts(ctx context.Context) (context.Context, <-chan struct{}, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		asked := false
+		for {
+			select {
+			case s := <-signals:
+				if s == os.Interrupt && !asked {
+					asked = true
+					close(stop)
+					continue
+				}
+				cancel(fmt.Errorf("stopped by signal: %v", s))
+			case <-ended:
+				return
+			}
+		}
+	}()
+	return ctx, stop, func() {
+		signal.Stop(signals)
+		close(ended)
+	}
+}
+
+// report judges the finished run, writes its reports and says where they are.
+func (f *runFlags) report(env *osenv.Env, s run.Summary, failOn []analysis.Verdict) error {
+	result, err := analyse(s.Dir)
+	if err != nil {
+		return fmt.Errorf("the run is whole in %s, but judging it failed: %w", s.Dir, err)
+	}
+	dir := filepath.Join(s.Dir, record.ReportDir)
+	if err := writeReports(dir, result); err != nil {
+		return err
+	}
+	if err := printResult(env, result, f.json); err != nil {
+		return err
+	}
+	if !f.json {
+		fmt.Fprintf(env.Stdout, "\nReport: %s\n", filepath.Join(dir, "report.html"))
+	}
+	return judged(result, failOn)
+}
