@@ -54,7 +54,7 @@ func titled(title, workload string) string {
 }
 
 func slug(parts ...string) string {
-	text := strings.ToLower(strings.Join(parts, "-"))
+	text := strings.ToLower(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "-"))
 	return strings.Trim(strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' {
 			return r
@@ -74,8 +74,8 @@ func (a *analyst) bars(r *Result, m Measure) Chart {
 		series.Labels = append(series.Labels, shortName(c.Cell))
 		series.Y, series.Low, series.High = append(series.Y, c.Center), append(series.Low, c.Low), append(series.High, c.High)
 		series.Points = append(series.Points, c.Values)
-		words = append(words, fmt.Sprintf("%s: %s (%s to %s, %d trials)", shortName(c.Cell), quantity(c.Center, c.Unit),
-			quantity(c.Low, c.Unit), quantity(c.High, c.Unit), c.N))
+		words = append(words, fmt.Sprintf("%s: %s (%s to %s, %d trials)", shortName(c.Cell), amount(c.Measure, c.Unit, c.Center),
+			amount(c.Measure, c.Unit, c.Low), amount(c.Measure, c.Unit, c.High), c.N))
 	}
 	return Chart{
 		ID: slug("bars", m.Workload, m.Name), Kind: BarChart, Title: titled(m.Title, m.Workload),

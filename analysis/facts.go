@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -76,6 +75,7 @@ func (b *factBook) sheet(file string) (factSheet, error) {
 // subject is what a row of facts is about, with its sheet in every cell.
 type subject struct {
 	label string
+	hosts []string             // the names of the plan that stand for it
 	cells map[string]factSheet // by cell key, of the first trial of the cell
 }
 
@@ -83,21 +83,25 @@ type subject struct {
 // once; and the server under test, where it is another host in another cell.
 func (b *factBook) subjects() []subject {
 	var out []subject
-	seen := map[string]bool{}
+	at := map[string]int{}
 	for _, host := range b.hosts() {
-		s := subject{host, map[string]factSheet{}}
-		file := ""
+		s := subject{label: host, hosts: []string{host}, cells: map[string]factSheet{}}
+		var files []string
 		for _, t := range b.trials {
 			sheet, ok := b.before[t.ID][host]
 			if _, taken := s.cells[t.Cell.Key()]; ok && !taken {
 				s.cells[t.Cell.Key()] = sheet
-				file = cmp.Or(file, t.FactsBefore[host])
+				files = append(files, t.FactsBefore[host])
 			}
 		}
-		if !seen[file] {
-			seen[file] = true
-			out = append(out, s)
+		key := strings.Join(files, "\x00")
+		if i, known := at[key]; known {
+			out[i].hosts = append(out[i].hosts, host)
+			out[i].label = strings.Join(out[i].hosts, ", ")
+			continue
 		}
+		at[key] = len(out)
+		out = append(out, s)
 	}
 	if sut, varies := b.underTest(); varies {
 		out = append(out, sut)
@@ -118,7 +122,7 @@ func (b *factBook) hosts() []string {
 // underTest gathers the services' host of every cell, and says whether it is
 // not always the same.
 func (b *factBook) underTest() (subject, bool) {
-	s := subject{sutLabel, map[string]factSheet{}}
+	s := subject{label: sutLabel, cells: map[string]factSheet{}}
 	hosts := map[string]bool{}
 	for _, t := range b.trials {
 		if len(t.Services) == 0 {
@@ -190,7 +194,7 @@ func (a *analyst) differs() []FactDiff {
 			for cell, sheet := range s.cells {
 				d.Values[cell] = sheet.values[p]
 			}
-			d.Declared = a.declared(s.label, p, d.Values)
+			d.Declared = a.declared(s.hosts, p, d.Values)
 			out = append(out, d)
 		}
 	}
@@ -200,17 +204,18 @@ func (a *analyst) differs() []FactDiff {
 // declared says whether the plan accounts for a difference: a factor sets that
 // fact, or sets something on that host and the fact follows its levels, or the
 // fact is the version of a service that a factor changes.
-func (a *analyst) declared(host, path string, values map[string]string) bool {
-	if host == sutLabel {
-		return false // other machines differ in more than the plan names
-	}
+//
+// Two hosts under one label, as the servers of a plan that compares machines,
+// differ in more than the plan names.
+func (a *analyst) declared(hosts []string, path string, values map[string]string) bool {
 	for _, f := range a.plan.Factors {
 		for _, l := range f.Levels {
 			for _, set := range l.Sets {
 				section, rest, _ := strings.Cut(set.Path, ".")
-				mine := section == "settings" && strings.HasPrefix(rest+".", host+".") ||
+				host, _, _ := strings.Cut(rest, ".")
+				mine := section == "settings" && slices.Contains(hosts, host) ||
 					strings.HasPrefix(path, "versions.") && (section == "services" || section == "workloads")
-				if mine && a.follows(f, values) {
+				if len(hosts) > 0 && mine && a.follows(f, values) {
 					return true
 				}
 			}
@@ -249,7 +254,7 @@ func (b *factBook) changed() []change {
 	var out []change
 	first := map[string]factSheet{} // by cell and host
 	for _, t := range b.trials {
-		for _, host := range sortedKeys(b.before[t.ID]) {
+		for _, host := range onePerFile(t.FactsBefore) {
 			sheet := b.before[t.ID][host]
 			key := t.Cell.Key() + "\x00" + host
 			if _, seen := first[key]; !seen {
@@ -259,6 +264,19 @@ func (b *factBook) changed() []change {
 			if after, ok := b.after[t.ID][host]; ok {
 				out = append(out, compareSheets(t.ID, host, "within the trial", sheet, after)...)
 			}
+		}
+	}
+	return out
+}
+
+// onePerFile lists the first host of each file: the others are the same machine.
+func onePerFile(files map[string]string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, host := range sortedKeys(files) {
+		if !seen[files[host]] {
+			seen[files[host]] = true
+			out = append(out, host)
 		}
 	}
 	return out

@@ -198,7 +198,7 @@ func answer(r *Result) string {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
 		}
 	}
-	return fmt.Sprintf("%s; of all %d comparisons: %s.", text, len(primary), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s; in all, of %d comparisons: %s.", text, len(primary), strings.Join(parts, ", "))
 }
 
 // answerWithout is the answer of a plan that compares nothing.
@@ -209,10 +209,10 @@ func answerWithout(r *Result) string {
 				continue
 			}
 			if c.N < 2 {
-				return fmt.Sprintf("%s is %s (one trial, no interval).", m.Title, quantity(c.Center, c.Unit))
+				return fmt.Sprintf("%s is %s (one trial, no interval).", m.Title, amount(c.Measure, c.Unit, c.Center))
 			}
-			return fmt.Sprintf("%s is %s (95 %% interval %s to %s, %d trials).", m.Title, quantity(c.Center, c.Unit),
-				quantity(c.Low, c.Unit), quantity(c.High, c.Unit), c.N)
+			return fmt.Sprintf("%s is %s (95 %% interval %s to %s, %d trials).", m.Title, amount(c.Measure, c.Unit, c.Center),
+				amount(c.Measure, c.Unit, c.Low), amount(c.Measure, c.Unit, c.High), c.N)
 		}
 	}
 	return "Nothing was measured that counts."

@@ -22,3 +22,11 @@ func plain(v float64) string {
 
 // quantity writes a value in a base unit with four significant digits.
 func quantity(v float64, base string) string { return unit.FormatSI(v, base, 4) }
+
+// amount writes a measure's value: quantity, but fractions in percent.
+func amount(measure, base string, v float64) string {
+	if isFraction(measure) {
+		return plain(100*v) + " %"
+	}
+	return quantity(v, base)
+}

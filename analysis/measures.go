@@ -55,7 +55,7 @@ type percentile struct {
 
 func percentiles() []percentile {
 	return []percentile{
-		{"p50", "median", 0.50}, {"p90", "90th percentile", 0.90}, {"p95", "95th percentile", 0.95},
+		{"p50", "Median", 0.50}, {"p90", "90th percentile", 0.90}, {"p95", "95th percentile", 0.95},
 		{"p99", "99th percentile", 0.99}, {"p99.9", "99.9th percentile", 0.999},
 	}
 }
@@ -101,7 +101,7 @@ func describe(name, unit string) measureKind {
 	}
 	if kind, rest, cut := strings.Cut(name, "."); cut {
 		if m, ok := tableMeasure(rest); ok {
-			m.name, m.title = name, strings.ToUpper(kind)+": "+lowerFirst(m.title)
+			m.name, m.title = name, strings.ToUpper(kind)+" "+lowerFirst(m.title)
 			return m
 		}
 	}
@@ -115,7 +115,7 @@ func tableMeasure(name string) (measureKind, bool) {
 		}
 	}
 	family, rest, cut := strings.Cut(name, ".")
-	titles := map[string]string{"latency": "Latency", serviceType: "Service time", responseType: "Response time", lagType: "Pacing lag"}
+	titles := map[string]string{"latency": "latency", serviceType: "service time", responseType: "response time", lagType: "pacing lag"}
 	title, known := titles[family]
 	if !cut || !known {
 		return measureKind{}, false
@@ -123,15 +123,15 @@ func tableMeasure(name string) (measureKind, bool) {
 	m := measureKind{name: name, unit: "s", better: record.LowerIsBetter}
 	switch rest {
 	case "mean":
-		m.title = title + ", mean"
+		m.title = "Mean " + title
 		return m, true
 	case "max":
-		m.title = title + ", largest"
+		m.title = "Largest " + title
 		return m, true
 	}
 	for _, p := range percentiles() {
 		if p.name == rest {
-			m.title = title + ", " + p.title
+			m.title = p.title + " " + title
 			return m, true
 		}
 	}
@@ -143,6 +143,17 @@ func lowerFirst(s string) string {
 		return s
 	}
 	return strings.ToLower(s[:1]) + s[1:]
+}
+
+// isFraction says whether a measure is a part of a whole, which people read in
+// percent.
+func isFraction(name string) bool {
+	for _, whole := range []string{"errors", "misses", "host_cpu"} {
+		if name == whole || strings.HasSuffix(name, "."+whole) {
+			return true
+		}
+	}
+	return false
 }
 
 // measureRank orders measures as the table does, latencies between throughput

@@ -41,10 +41,17 @@ func newSamples(obs []record.Observation) *samples {
 		}
 	}
 	slices.SortStableFunc(s.order, func(a, b sampleKey) int {
-		return cmp.Or(cmp.Compare(a.workload, b.workload), cmp.Compare(measureRank(a.measure), measureRank(b.measure)),
+		return cmp.Or(cmp.Compare(hostsLast(a), hostsLast(b)), cmp.Compare(a.workload, b.workload), cmp.Compare(measureRank(a.measure), measureRank(b.measure)),
 			cmp.Compare(a.measure, b.measure))
 	})
 	return s
+}
+
+func hostsLast(key sampleKey) int {
+	if key.workload == "" {
+		return 1
+	}
+	return 0
 }
 
 // describeObservation is the measure table's line, or what the observation says.

@@ -22,8 +22,8 @@ func sentence(f Finding, title string) string {
 	if f.Kind == Interaction {
 		b.WriteString(interactionText(f, title))
 	} else {
-		fmt.Fprintf(&b, "%s with %s is %s, against %s with %s (base)%s: %s", title, sideName(f, f.Against), quantity(f.AgainstValue, f.Unit),
-			quantity(f.BaseValue, f.Unit), sideName(f, f.Base), whereText(f), difference(f))
+		fmt.Fprintf(&b, "%s with %s is %s, against %s with %s (base)%s: %s", title, sideName(f, f.Against), amount(f.Measure, f.Unit, f.AgainstValue),
+			amount(f.Measure, f.Unit, f.BaseValue), sideName(f, f.Base), whereText(f), difference(f))
 	}
 	b.WriteString(" (" + intervalText(f) + ")")
 	b.WriteString(verdictText(f))
@@ -47,8 +47,11 @@ func whereText(f Finding) string {
 
 // difference writes an effect in the forms that readers mix up.
 func difference(f Finding) string {
+	if f.Low == f.High && f.Effect == f.Low && (f.Scale == "ratio" && f.Effect == 1 || f.Scale == "difference" && f.Effect == 0) {
+		return "no difference"
+	}
 	if f.Scale == "difference" {
-		text := fmt.Sprintf("a difference of %s", signed(f.Effect, f.Unit))
+		text := fmt.Sprintf("a difference of %s", signed(f, f.Effect))
 		if f.ImprovementPercent != nil {
 			text += fmt.Sprintf(", %s %% of the base", plain(100*math.Abs(f.Effect/f.BaseValue)))
 		}
@@ -61,14 +64,19 @@ func difference(f Finding) string {
 	if f.Effect < 1 {
 		word = "less"
 	}
-	isTime := f.Unit == "s" && f.Better == record.LowerIsBetter
 	switch {
-	case isTime && f.Effect < 1:
+	case isTime(f) && f.Effect < 1:
 		return fmt.Sprintf("%s %% less time = %.*fx as fast", percent, d+2, 1/f.Effect)
-	case isTime:
+	case isTime(f):
 		return fmt.Sprintf("%s %% more time = %s as long", percent, times)
 	}
 	return fmt.Sprintf("%s %% %s = %s", percent, word, times)
+}
+
+// isTime says whether less of the measure means faster, which is where "N %
+// less" and "N times as fast" are mixed up.
+func isTime(f Finding) bool {
+	return f.Unit == "s" && f.Better == record.LowerIsBetter && f.Kind != Interaction
 }
 
 // decimals is how many decimals of a percentage the interval carries: two
@@ -81,11 +89,12 @@ func decimals(f Finding) int {
 	return min(max(1-int(math.Floor(math.Log10(half))), 0), 4)
 }
 
-func signed(v float64, unit string) string {
+func signed(f Finding, v float64) string {
+	text := amount(f.Measure, f.Unit, v)
 	if v > 0 {
-		return "+" + quantity(v, unit)
+		return "+" + text
 	}
-	return quantity(v, unit)
+	return text
 }
 
 // intervalText is the interval of a finding on its own scale.
@@ -99,10 +108,15 @@ func intervalText(f Finding) string {
 	blocks := fmt.Sprintf("%d blocks", f.N)
 	level := percentText(f.Level)
 	if f.Scale == "difference" {
-		return fmt.Sprintf("%s %% interval %s to %s, %s", level, signed(f.Low, f.Unit), signed(f.High, f.Unit), blocks)
+		return fmt.Sprintf("%s %% interval %s to %s, %s", level, signed(f, f.Low), signed(f, f.High), blocks)
 	}
 	d := decimals(f) + 2
-	return fmt.Sprintf("ratio %.*f, %s %% interval %.*f to %.*f, %s", d, f.Effect, level, d, f.Low, d, f.High, blocks)
+	text := fmt.Sprintf("%s %% interval %.*fx to %.*fx, %s", level, d, f.Low, d, f.High, blocks)
+	if isTime(f) && f.Effect < 1 {
+		// The difference was said as a ratio of speeds.
+		return fmt.Sprintf("ratio of times %.*fx, %s", d, f.Effect, text)
+	}
+	return text
 }
 
 // interactionText says how much one factor changes the effect of the other.
@@ -112,7 +126,7 @@ func interactionText(f Finding, title string) string {
 	newA, newB, _ := strings.Cut(f.Against, ", ")
 	if f.Scale == "difference" {
 		return fmt.Sprintf("%s: going from %s=%s to %s changes it by %s at %s=%s and by %s at %s=%s (base): a difference of %s",
-			title, a, baseA, newA, signed(f.AgainstValue, f.Unit), b, newB, signed(f.BaseValue, f.Unit), b, baseB, signed(f.Effect, f.Unit))
+			title, a, baseA, newA, signed(f, f.AgainstValue), b, newB, signed(f, f.BaseValue), b, baseB, signed(f, f.Effect))
 	}
 	return fmt.Sprintf("%s: going from %s=%s to %s multiplies it by %s at %s=%s and by %s at %s=%s (base): a ratio of ratios of %s",
 		title, a, baseA, newA, plain4(f.AgainstValue), b, newB, plain4(f.BaseValue), b, baseB, plain4(f.Effect))

@@ -51,13 +51,13 @@ func (a *analyst) efficiency(s *samples, key sampleKey, id, title, caption strin
 		}
 		within := "one trial"
 		if c.N > 1 {
-			within = plain4(c.Low) + " to " + plain4(c.High)
+			within = quantity(c.Low, "1") + " to " + quantity(c.High, "1")
 		}
 		ratio := ""
 		if base > 0 {
 			ratio = plain4(c.Center/base) + "x"
 		}
-		row := []string{shortName(cell), plain4(c.Center), within, fmt.Sprint(c.N), ratio}
+		row := []string{shortName(cell), quantity(c.Center, "1"), within, fmt.Sprint(c.N), ratio}
 		t.Rows = append(t.Rows, append(row, extra.values(s, cell)...))
 	}
 	for range extra.columns {

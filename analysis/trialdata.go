@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"bakeoff/hist"
 	"bakeoff/plan"
@@ -13,8 +14,8 @@ import (
 type trialData struct {
 	trial    record.Trial
 	resolved plan.Resolved // of its cell; zero where the plan cannot say
-	// machines are the telemetry, each machine once under the first of the
-	// names that the plan gives it.
+	// machines are the telemetry, each machine once under all the names that
+	// the plan gives it.
 	machines map[string]*signals
 	names    map[string]string // a host's name -> its machine's
 	costs    map[string][]record.CollectorCost
@@ -63,19 +64,24 @@ func readAll(run *record.Run, t record.Trial) (map[string][]record.Reading, erro
 }
 
 // machines groups hosts that are one machine: several names of a plan may stand
-// for one, and then share their telemetry.
+// for one, and then share their telemetry. The machine is called by all of them.
 func machines(t record.Trial, readings map[string][]record.Reading) (map[string]*signals, map[string]string) {
-	byMachine, names := map[string]*signals{}, map[string]string{}
-	var firsts []string
+	var groups [][]string
 	for _, host := range sortedKeys(readings) {
-		rows := readings[host]
-		i := slices.IndexFunc(firsts, func(first string) bool { return sameReadings(t, first, host, readings) })
-		if i >= 0 {
-			names[host] = firsts[i]
+		i := slices.IndexFunc(groups, func(g []string) bool { return sameReadings(t, g[0], host, readings) })
+		if i < 0 {
+			groups = append(groups, []string{host})
 			continue
 		}
-		firsts = append(firsts, host)
-		names[host], byMachine[host] = host, newSignals(rows)
+		groups[i] = append(groups[i], host)
+	}
+	byMachine, names := map[string]*signals{}, map[string]string{}
+	for _, g := range groups {
+		machine := strings.Join(g, ", ")
+		byMachine[machine] = newSignals(readings[g[0]])
+		for _, host := range g {
+			names[host] = machine
+		}
 	}
 	return byMachine, names
 }
@@ -106,9 +112,14 @@ func (d *trialData) addLog(run *record.Run, l record.Load, lat record.Latency) e
 	if d.hists[key] == nil {
 		d.hists[key] = hist.New()
 	}
+	total := hist.New()
 	for _, i := range intervals {
-		d.hists[key].Merge(i.Hist)
+		total.Merge(i.Hist)
 	}
+	if total.Count() == 0 {
+		return fmt.Errorf("trial %s: histogram log %s holds no operation, though the trial has some: the record is damaged, bakeoff verify says where", d.trial.ID, lat.File)
+	}
+	d.hists[key].Merge(total)
 	return nil
 }
 
