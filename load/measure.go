@@ -139,17 +139,13 @@ func (m *measurement) watch() error {
 		return nil
 	}
 	m.closing = m.snapshot("closes")
-	var early error
-	if m.shape.Done {
-		early = fmt.Errorf("%w of %v", errDeadline, m.spec.Common.Deadline)
-	}
 	switch m.wait(e.close + m.job.drain) {
 	case cancelled:
 		return m.stop(context.Cause(m.ctx))
 	case reached:
-		return m.stop(early)
+		return m.stop(nil)
 	}
-	return early
+	return nil
 }
 
 var errDeadline = errors.New("the work was not done by its deadline")
@@ -229,6 +225,9 @@ func (r *Running) warn(gate string, severity record.Severity, found, threshold, 
 func (m *measurement) judge(early error) error {
 	o := &m.outcome
 	name := m.engine.Name()
+	if early == nil && m.shape.Done && !o.finished {
+		early = fmt.Errorf("%w of %v", errDeadline, m.spec.Common.Deadline)
+	}
 	for _, f := range o.faults {
 		m.warn("engine-contract", record.SeverityHard, f, "what the engine gives back is what it was given",
 			"The counts cannot be trusted: report this as a fault of the engine, with the record.")

@@ -20,7 +20,7 @@ const (
 )
 
 // Running is one part of one workload, opened. Its methods are called from one
-// goroutine, but Close may be called at any time.
+// goroutine.
 type Running struct {
 	spec    Spec
 	engine  Engine

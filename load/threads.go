@@ -16,11 +16,11 @@ type threads struct {
 	shape   Shape
 	cpus    []int
 
-	quit    chan struct{}
-	started bool
-	stop    atomic.Bool
-	all     []*thread
-	group   sync.WaitGroup // of the threads' goroutines
+	quit  chan struct{} // closed for workers that are not to start
+	over  bool          // started or closed
+	stop  atomic.Bool
+	all   []*thread
+	group sync.WaitGroup // of the threads' goroutines
 }
 
 // thread is one worker. Its goroutine owns it from the start of the work until
@@ -116,7 +116,7 @@ func (t *threads) start(j job) (<-chan struct{}, error) {
 		}
 		th.loop.pacer = p
 	}
-	t.started = true
+	t.over = true
 	for _, th := range t.all {
 		th.work <- j
 	}
@@ -161,11 +161,11 @@ func (t *threads) finish() outcome {
 
 // close ends workers that were opened and never started.
 func (t *threads) close() error {
-	if t.started || t.quit == nil {
+	if t.over || t.quit == nil {
 		return nil
 	}
+	t.over = true
 	close(t.quit)
-	t.quit = nil
 	t.group.Wait()
 	var errs []error
 	for _, th := range t.all {
