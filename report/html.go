@@ -161,7 +161,7 @@ func (p *page) contents() []section {
 		{"answer", "Answer", true},
 		{"verdicts", "Verdicts", true},
 		{"figures", "Figures", len(p.Figures) > 0},
-		{"values", "Measured values", len(p.Values) > 0},
+		{"values", "Measured values", len(p.Values) > 0 || p.Rest != nil},
 		{"validity", "Validity", true},
 		{"noise", "Noise floor", true},
 		{"configuration", "Configuration", true},
@@ -227,7 +227,7 @@ func verdicts(findings []analysis.Finding, n names, spelled bool) ([]verdict, st
 			v.Picture = template.HTML(effectPicture(f, reach)) // numbers only: no text of the result
 		}
 		for _, w := range f.Warnings {
-			v.Warnings = append(v.Warnings, w.Gate+" ("+string(w.Severity)+"): "+w.Found+"; threshold "+w.Threshold+". "+w.Advice)
+			v.Warnings = append(v.Warnings, w.Gate+" ("+string(w.Severity)+"): "+w.Found)
 		}
 		out[i] = v
 	}

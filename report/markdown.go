@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -36,7 +37,11 @@ func (m *markdown) page(p *page) {
 	m.paragraph(inline(orElse(r.Answer, "No comparison could be judged; the sections below say why.")))
 	m.verdicts(p)
 	m.figures(p)
-	m.section("Measured values", p.Values...)
+	values := p.Values
+	if p.Rest != nil {
+		values = append(slices.Clone(values), *p.Rest)
+	}
+	m.section("Measured values", values...)
 	m.heading(2, "Validity")
 	m.tableOr(p.Gates, "No validity gate looked at these figures.")
 	m.tableOr(p.Warnings, "No gate left a warning.")
@@ -84,9 +89,6 @@ func (m *markdown) verdicts(p *page) {
 			m.buf.WriteString(text + "\n")
 		}
 		m.buf.WriteString("\n")
-	}
-	if p.Rest != nil {
-		m.table(*p.Rest)
 	}
 }
 

@@ -136,13 +136,13 @@ func effectText(f analysis.Finding) (effect, interval string) {
 	if math.IsNaN(f.Low) || math.IsNaN(f.High) {
 		return effect, ""
 	}
-	return effect, "[" + s.Number(f.Low, d) + ", " + s.Number(f.High, d) + "]"
+	return effect, s.Interval(f.Low, f.High, d)
 }
 
 // changeText writes a finding's effect and interval as changes in percent; empty
 // where the effect is a difference.
 func changeText(f analysis.Finding) (change, interval string) {
-	if f.Scale == "difference" || math.IsNaN(f.Effect) {
+	if f.Scale == "difference" || math.IsNaN(f.Effect) || f.High > 10 || f.Low < 0.1 { // as a percentage it would tell nothing
 		return "", ""
 	}
 	d := quantity.ChangeDecimals(f.Effect, f.Low, f.High)
@@ -151,9 +151,21 @@ func changeText(f analysis.Finding) (change, interval string) {
 
 // valuesText writes both values of a finding in one scale.
 func valuesText(f analysis.Finding) (base, against string) {
+	small, large := math.Abs(f.BaseValue), math.Abs(f.AgainstValue)
+	if small > large {
+		small, large = large, small
+	}
+	if small > 0 && large > 100*small { // no scale suits both
+		return oneValue(f, f.BaseValue), oneValue(f, f.AgainstValue)
+	}
 	s := scale(f.Measure, f.Unit, f.BaseValue, f.AgainstValue)
-	d := max(s.Decimals(f.BaseValue, 4), s.Decimals(f.AgainstValue, 4))
+	d := max(s.Decimals(large, 4), s.Decimals(small, 3))
 	return s.With(f.BaseValue, d), s.With(f.AgainstValue, d)
+}
+
+func oneValue(f analysis.Finding, v float64) string {
+	s := scale(f.Measure, f.Unit, v)
+	return s.With(v, s.Decimals(v, 4))
 }
 
 // marginText writes the smallest difference that matters.
@@ -220,8 +232,8 @@ func details(f analysis.Finding, spelled bool) string {
 	if f.SecondOpinion != "" {
 		parts = append(parts, "Second opinion: "+f.SecondOpinion+".")
 	}
-	if f.NeededN > 0 {
-		parts = append(parts, "A new run would need "+strconv.Itoa(f.NeededN)+" blocks.")
+	if needed := strconv.Itoa(f.NeededN); f.NeededN > 0 && !strings.Contains(f.Sentence, needed) {
+		parts = append(parts, "A new run would need "+needed+" blocks.")
 	}
 	if len(f.Trials) > 0 {
 		parts = append(parts, "Trials "+trialRange(f.Trials)+".")

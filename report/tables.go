@@ -21,6 +21,8 @@ type table struct {
 	Columns []column
 	Rows    []tableRow
 	Notes   []string
+	// Passable is set where a reader may pass the table by, however long it is.
+	Passable bool
 }
 
 type column struct {
@@ -60,6 +62,10 @@ type tableRow struct {
 	Class string // "bad", "open": a row that stands out, by a mark as well as by colour
 }
 
+// Tall reports whether a table scrolls in a frame of its own on a screen. On paper
+// it is whole.
+func (t table) Tall() bool { return t.Passable && len(t.Rows) > 24 }
+
 func (t *table) add(cells ...string) { t.Rows = append(t.Rows, tableRow{Cells: cells}) }
 
 func text(names ...string) []column {
@@ -76,136 +82,6 @@ func numeric(names ...string) []column {
 		out[i].Numeric = true
 	}
 	return out
-}
-
-// valueTables lists, for each primary measure, every cell's centre with its
-// interval and spread; and one table of centres for the rest.
-func valueTables(r *analysis.Result, n names) []table {
-	var out []table
-	var rest []analysis.Measure
-	for _, m := range r.Measures {
-		if !m.Primary {
-			rest = append(rest, m)
-			continue
-		}
-		if t := primaryValues(r, n, m); len(t.Rows) > 0 {
-			out = append(out, t)
-		}
-	}
-	return append(out, centreTables(r, n, rest)...)
-}
-
-func summariesOf(r *analysis.Result, m analysis.Measure) []analysis.CellSummary {
-	var out []analysis.CellSummary
-	for _, c := range r.Cells {
-		if c.Measure == m.Name && c.Workload == m.Workload {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-func primaryValues(r *analysis.Result, n names, m analysis.Measure) table {
-	cells := summariesOf(r, m)
-	var all []float64
-	for _, c := range cells {
-		all = append(all, c.Center, c.High, c.Max)
-	}
-	s := scale(m.Name, m.Unit, all...)
-	unit := ""
-	if s.Unit != "" {
-		unit = " (" + s.Unit + ")"
-	}
-	t := table{Title: n.title(m) + unit, Caption: "Centre over the valid trials with its 95 % interval, which describes each cell alone; comparisons are in the verdicts."}
-	if b := better(m.Better); b != "" {
-		t.Caption = strings.ToUpper(b[:1]) + b[1:] + ". " + t.Caption
-	}
-	t.Columns = append(text(n.factors...), numeric("n", "Centre", "95 % interval", "Variation (CV)", "Least", "Most")...)
-	for _, c := range cells {
-		row := levels(n, c.Cell)
-		d := s.DecimalsWithin(c.Center, c.Low, c.High, 4)
-		interval, cv := quantity.Nothing, quantity.Nothing
-		if c.N > 1 {
-			interval = "[" + s.Number(c.Low, d) + ", " + s.Number(c.High, d) + "]"
-		}
-		if c.CVPercent != nil {
-			cv = quantity.Significant(*c.CVPercent, "%", 2)
-		}
-		t.add(append(row, strconv.Itoa(c.N), s.Number(c.Center, d), interval, cv, s.Number(c.Min, d), s.Number(c.Max, d))...)
-	}
-	return t
-}
-
-// levels lists a cell's levels in the order of the factors.
-func levels(n names, c record.Cell) []string {
-	out := make([]string, len(n.factors), len(n.factors)+8)
-	for i, f := range n.factors {
-		out[i] = quantity.Nothing
-		if level, ok := c.Level(f); ok {
-			out[i] = level
-		}
-	}
-	return out
-}
-
-// columnsTogether is how many measures stand in one table: more do not fit a page.
-const columnsTogether = 6
-
-// centreTables lists the centres of the descriptive measures, a few to a table.
-func centreTables(r *analysis.Result, n names, measures []analysis.Measure) []table {
-	measures = slices.DeleteFunc(slices.Clone(measures), func(m analysis.Measure) bool { return len(summariesOf(r, m)) == 0 })
-	var out []table
-	for chunk := range slices.Chunk(measures, columnsTogether) {
-		out = append(out, centreTable(r, n, chunk))
-	}
-	for i := range out {
-		out[i].Title = part("Descriptive measures, centres", i, len(out))
-	}
-	return out
-}
-
-func part(title string, i, n int) string {
-	if n < 2 {
-		return title
-	}
-	return fmt.Sprintf("%s (%d of %d)", title, i+1, n)
-}
-
-func centreTable(r *analysis.Result, n names, measures []analysis.Measure) table {
-	t := table{Columns: text(n.factors...), Caption: "Centres over the valid trials. No verdict is given on these."}
-	rows := map[string][]string{}
-	var order []string
-	for i, m := range measures {
-		cells := summariesOf(r, m)
-		var all []float64
-		for _, c := range cells {
-			all = append(all, c.Center)
-		}
-		s := scale(m.Name, m.Unit, all...)
-		t.Columns = append(t.Columns, numeric(headed(n.title(m), s))...)
-		for _, c := range cells {
-			key := c.Cell.Key()
-			if rows[key] == nil {
-				order = append(order, key)
-				rows[key] = levels(n, c.Cell)
-				for range measures {
-					rows[key] = append(rows[key], quantity.Nothing)
-				}
-			}
-			rows[key][len(n.factors)+i] = s.Number(c.Center, s.Decimals(c.Center, 4))
-		}
-	}
-	for _, key := range order {
-		t.add(rows[key]...)
-	}
-	return t
-}
-
-func headed(title string, s quantity.Scale) string {
-	if s.Unit == "" {
-		return title
-	}
-	return title + " (" + s.Unit + ")"
 }
 
 // verdictTable lists the judged findings.
@@ -259,7 +135,7 @@ func familyText(findings []analysis.Finding) string {
 
 // descriptiveTable lists the findings on which no verdict is given.
 func descriptiveTable(findings []analysis.Finding, n names) table {
-	t := table{Title: "Descriptive comparisons", Caption: "Not named as primary in the plan: no verdict is given, and the intervals are not corrected for their number."}
+	t := table{Title: "Descriptive comparisons", Passable: true, Caption: "Not named as primary in the plan: no verdict is given, and the intervals are not corrected for their number."}
 	t.Columns = append(text("Measure", "Comparison"), numeric("Base", "Compared", "Effect", "Interval", "n")...)
 	for _, f := range findings {
 		m := n.measure(f.Measure, f.Workload)
@@ -294,6 +170,8 @@ func gateTable(r *analysis.Result) table {
 		switch {
 		case g.NotChecked != "":
 			row.Cells[5], row.Class = "not checked: "+g.NotChecked, "open"
+		case g.Objected > 0 && g.Severity == record.SeverityNote:
+			row.Cells[5] = "noted"
 		case g.Objected > 0:
 			row.Cells[5], row.Class = "objected", "bad"
 		case g.Checked == 0:
@@ -304,7 +182,28 @@ func gateTable(r *analysis.Result) table {
 	return t
 }
 
-// warningTable lists the warnings; those that differ only in the trial share a row.
+// allWarnings lists the warnings on the run and those on its trials, each with its
+// trial and cell.
+func allWarnings(r *analysis.Result) []record.Warning {
+	out := slices.Clone(r.Warnings)
+	seen := map[record.Warning]bool{}
+	for _, w := range out {
+		seen[w] = true
+	}
+	for _, t := range r.Trials {
+		for _, w := range t.Warnings {
+			w.Trial, w.Cell = t.Trial, t.Cell.Key()
+			if !seen[w] {
+				seen[w] = true
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
+// warningTable lists the warnings; those that differ only in the trial and in what
+// was found share a row.
 func warningTable(r *analysis.Result) table {
 	t := table{Title: "Warnings", Caption: "What a gate found, the threshold that it crossed, and what to do about it."}
 	t.Columns = text("Gate", "Subject", "Found", "Threshold", "What to do", "Where")
@@ -315,7 +214,7 @@ func warningTable(r *analysis.Result) table {
 	}
 	var groups []*group
 	index := map[record.Warning]*group{}
-	for _, w := range r.Warnings {
+	for _, w := range allWarnings(r) {
 		key := w
 		key.Found, key.Trial, key.Cell = "", "", ""
 		g := index[key]
@@ -336,9 +235,18 @@ func warningTable(r *analysis.Result) table {
 			class = "hard"
 		}
 		t.Rows = append(t.Rows, tableRow{Class: class, Cells: []string{g.first.Gate + " (" + string(g.first.Severity) + ")",
-			g.first.Subject, strings.Join(g.found, "; "), g.first.Threshold, g.first.Advice, g.places.String()}})
+			g.first.Subject, few(g.found), g.first.Threshold, g.first.Advice, g.places.String()}})
 	}
 	return t
+}
+
+// few lists texts a line each, of many only the first.
+func few(texts []string) string {
+	const most = 2
+	if n := len(texts); n > most+1 {
+		texts = append(slices.Clone(texts[:most]), fmt.Sprintf("and %d more", n-most))
+	}
+	return strings.Join(texts, "\n")
 }
 
 // places gathers where warnings alike arose: the trials by cell.

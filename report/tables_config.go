@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"bakeoff/analysis"
-	"bakeoff/record"
 	"bakeoff/report/quantity"
 )
 
@@ -43,7 +42,7 @@ func (n names) spread(values map[string]string) string {
 	for i, v := range order {
 		shown := v
 		if shown == "" {
-			shown = "(empty)"
+			shown = "none"
 		}
 		order[i] = shown + " at " + n.reach(holders[v])
 	}
@@ -70,6 +69,29 @@ func sharedTables(r *analysis.Result) []table {
 	return out
 }
 
+// A factGroup is the facts whose paths begin alike.
+type factGroup struct {
+	Name string
+	Rows [][2]string // rest of the path, value
+}
+
+// Groups parts a table of facts by the first part of their paths; for the template.
+func (t table) Groups() []factGroup {
+	var out []factGroup
+	for _, r := range t.Rows {
+		name, rest, cut := strings.Cut(r.Cells[0], ".")
+		if !cut {
+			rest = name
+		}
+		if len(out) == 0 || out[len(out)-1].Name != name {
+			out = append(out, factGroup{Name: name})
+		}
+		g := &out[len(out)-1]
+		g.Rows = append(g.Rows, [2]string{rest, r.Cells[1]})
+	}
+	return out
+}
+
 // settingsTable lists what was set, read back and restored.
 func settingsTable(r *analysis.Result, n names) table {
 	t := table{Title: "Settings", Caption: "What the plan set, what was read back before and after the window, and what was restored."}
@@ -92,182 +114,6 @@ func given(s *string) string {
 		return "(empty)"
 	}
 	return *s
-}
-
-// rawTables lists every trial, a few measures to a table.
-func rawTables(r *analysis.Result, n names) []table {
-	keys := valueKeys(r)
-	chunks := slices.Collect(slices.Chunk(keys, columnsTogether))
-	if len(chunks) == 0 {
-		chunks = [][]valueKey{nil}
-	}
-	out := make([]table, len(chunks))
-	for i, chunk := range chunks {
-		out[i] = rawTable(r, n, chunk)
-		if len(chunks) > 1 {
-			out[i].Title = part("Every trial", i, len(chunks))
-		}
-	}
-	return out
-}
-
-// A valueKey is a key of TrialRow.Values with the measure that it stands for.
-type valueKey struct {
-	key     string
-	measure analysis.Measure
-}
-
-// valueKeys lists the keys of the trials' values: primary measures first, then
-// the others in the result's order, then what no measure describes.
-func valueKeys(r *analysis.Result) []valueKey {
-	present := map[string]bool{}
-	for _, t := range r.Trials {
-		for k := range t.Values {
-			present[k] = true
-		}
-	}
-	var out []valueKey
-	take := func(key string, m analysis.Measure) {
-		if present[key] {
-			out = append(out, valueKey{key, m})
-			delete(present, key)
-		}
-	}
-	measures := slices.Clone(r.Measures)
-	sort.SliceStable(measures, func(i, j int) bool { return measures[i].Primary && !measures[j].Primary })
-	for _, m := range measures {
-		take(m.Workload+"/"+m.Name, m)
-		take(m.Name, m)
-	}
-	rest := make([]string, 0, len(present))
-	for key := range present {
-		rest = append(rest, key)
-	}
-	sort.Strings(rest)
-	for _, key := range rest {
-		m := analysis.Measure{Name: key, Title: key}
-		if workload, name, ok := strings.Cut(key, "/"); ok {
-			m = analysis.Measure{Name: name, Title: name, Workload: workload}
-		}
-		take(key, m)
-	}
-	return out
-}
-
-func rawTable(r *analysis.Result, n names, keys []valueKey) table {
-	t := table{Caption: "In the order of the run. Values are shortened here; the CSV and JSON reports hold every digit."}
-	t.Columns = append([]column{{Name: "Trial", Code: true}}, numeric("Block", "Attempt")...)
-	t.Columns = append(t.Columns, text(n.factors...)...)
-	t.Columns = append(t.Columns, column{Name: "Status"})
-	scales := make([]quantity.Scale, len(keys))
-	for i, k := range keys {
-		var all []float64
-		for _, trial := range r.Trials {
-			if v, ok := trial.Values[k.key]; ok {
-				all = append(all, v)
-			}
-		}
-		scales[i] = scale(k.measure.Name, k.measure.Unit, all...)
-		t.Columns = append(t.Columns, column{Name: headed(n.title(k.measure), scales[i]), Numeric: true})
-	}
-	for _, trial := range r.Trials {
-		row := tableRow{Cells: []string{string(trial.Trial), strconv.Itoa(trial.Block), strconv.Itoa(trial.Attempt)}}
-		row.Cells = append(append(row.Cells, levels(n, trial.Cell)...), statusText(trial))
-		for i, k := range keys {
-			v, ok := trial.Values[k.key]
-			if !ok {
-				row.Cells = append(row.Cells, quantity.Nothing)
-				continue
-			}
-			row.Cells = append(row.Cells, scales[i].Number(v, scales[i].Decimals(v, 5)))
-		}
-		if !trial.Counted && trial.Role != record.RoleAA {
-			row.Class = "open"
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
-}
-
-// statusText says how a trial ended and whether it stands behind the verdicts.
-func statusText(t analysis.TrialRow) string {
-	switch {
-	case t.Role == record.RoleAA:
-		return string(t.Status) + ", A/A"
-	case t.Counted:
-		return "counted"
-	case t.Status == record.StatusComplete:
-		return "complete, not counted"
-	}
-	return string(t.Status)
-}
-
-// lossTables tallies what does not count, by level, and lists it with reasons.
-func lossTables(r *analysis.Result, n names) []table {
-	tally := table{Title: "Trials by level", Caption: "If one level loses more trials than another, what is left may flatter it."}
-	tally.Columns = append(text("Factor", "Level"), numeric("Trials", "Counted", "Invalid", "Failed", "Excluded", "Repeated with their block")...)
-	for _, factor := range n.factors {
-		tally.Rows = append(tally.Rows, tallyOf(r, factor)...)
-	}
-	list := table{Title: "Trials that do not count", Caption: "Nothing is deleted: each is in the record and in the table of every trial."}
-	list.Columns = append([]column{{Name: "Trial", Code: true}, {Name: "Block", Numeric: true}, {Name: "Attempt", Numeric: true}}, text("Cell", "Status", "Reason")...)
-	for _, t := range r.Trials {
-		if t.Counted || t.Role == record.RoleAA {
-			continue
-		}
-		list.add(string(t.Trial), strconv.Itoa(t.Block), strconv.Itoa(t.Attempt), t.Cell.Key(), string(t.Status), reasonOf(t))
-	}
-	if len(list.Rows) == 0 {
-		return []table{tally}
-	}
-	return []table{tally, list}
-}
-
-func reasonOf(t analysis.TrialRow) string {
-	if t.Reason != "" {
-		return t.Reason
-	}
-	if t.Status == record.StatusComplete {
-		return "its block was repeated"
-	}
-	return "no reason recorded"
-}
-
-func tallyOf(r *analysis.Result, factor string) []tableRow {
-	var order []string
-	counts := map[string]*[6]int{}
-	for _, t := range r.Trials {
-		level, ok := t.Cell.Level(factor)
-		if !ok || t.Role == record.RoleAA {
-			continue
-		}
-		if counts[level] == nil {
-			counts[level] = new([6]int)
-			order = append(order, level)
-		}
-		c := counts[level]
-		c[0]++
-		switch {
-		case t.Counted:
-			c[1]++
-		case t.Status == record.StatusInvalid:
-			c[2]++
-		case t.Status == record.StatusFailed:
-			c[3]++
-		case t.Status == record.StatusExcluded:
-			c[4]++
-		default:
-			c[5]++
-		}
-	}
-	rows := make([]tableRow, len(order))
-	for i, level := range order {
-		rows[i].Cells = []string{factor, level}
-		for _, c := range counts[level] {
-			rows[i].Cells = append(rows[i].Cells, strconv.Itoa(c))
-		}
-	}
-	return rows
 }
 
 // givenTable converts a finished table of the analysis.

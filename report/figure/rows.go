@@ -149,7 +149,7 @@ func (g *grid) valueText(c analysis.Chart, v, low, high float64) string {
 	}
 	text := scale.Number(v, d)
 	if c.Kind == analysis.ForestChart && !math.IsNaN(low) && !math.IsNaN(high) {
-		text += " [" + scale.Number(low, d) + ", " + scale.Number(high, d) + "]"
+		text += " " + scale.Interval(low, high, d)
 	}
 	return shorten(strings.TrimRight(text+unit, quantity.Space), textSize, 250)
 }

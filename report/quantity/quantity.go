@@ -92,7 +92,7 @@ func prefixes(unit string) []prefix {
 	case "%", "°C", "x":
 		return []prefix{{1, ""}}
 	}
-	if strings.ContainsAny(unit, " 0123456789") || prefixed(unit) { // takes no (second) prefix
+	if !strings.HasPrefix(unit, "ops/") && strings.ContainsAny(unit, " 0123456789") || prefixed(unit) { // takes no (second) prefix
 		return []prefix{{1, ""}}
 	}
 	return up
@@ -174,11 +174,14 @@ func RatioDecimals(ratio, low, high float64) int {
 }
 
 // ChangeDecimals returns the decimals for a change in percent: those that its
-// interval has two digits for, at least one and at most three.
+// interval has two digits for, at most three.
 func ChangeDecimals(ratio, low, high float64) int {
 	size := (high - low) / 2 * 100
 	if !(size > 0) || math.IsInf(size, 0) {
 		size = math.Abs(ratio-1) * 100
+	}
+	if size >= 10 {
+		return 0
 	}
 	return min(max(decimals(size, 2), 1), 3)
 }
@@ -190,6 +193,16 @@ func decimals(v float64, digits int) int {
 	}
 	exponent := int(math.Floor(math.Log10(v)))
 	return min(max(digits-1-exponent, 0), 9)
+}
+
+// Interval writes the bounds of an interval in brackets, without the unit: with the
+// centre's decimals, but no more than four digits where a bound is far from it.
+func (s Scale) Interval(low, high float64, decimals int) string {
+	bound := func(v float64) string { return s.Number(v, min(decimals, max(s.Decimals(v, 4), 0))) }
+	if width := math.Abs(high - low); width < math.Abs(high)/10 {
+		bound = func(v float64) string { return s.Number(v, decimals) }
+	}
+	return "[" + bound(low) + ", " + bound(high) + "]"
 }
 
 // Fixed writes a plain number with that many decimals.
