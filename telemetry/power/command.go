@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"bakeoff/telemetry/power/ipmi"
 	"bakeoff/telemetry/power/meter"
 )
 
@@ -19,12 +20,15 @@ type commandMeter struct {
 	command string
 	dir     string
 	pattern *regexp.Regexp
-	unit    float64 // watts in one of the command's units
+	parse   func(output string) (meter.Reading, error) // nil for a number
+	unit    float64                                    // watts in one of the command's units
 }
 
 func commandOptions() []Option {
 	return []Option{
 		{"command", "run by /bin/sh; it prints the power and exits 0"},
+		{"format", "number (default), or ipmitool: what ipmitool prints for dcmi power reading, sdr or sensor"},
+		{"sensors", "with format ipmitool: the names of the sensors to add, between commas; the whole's own where absent"},
 		{"pattern", "a regular expression whose first group is the number; absent, the last line that is a number alone"},
 		{"unit", "of the number: W (default), mW or kW"},
 	}
@@ -32,6 +36,15 @@ func commandOptions() []Option {
 
 func openCommand(o *meter.Options) (meter.Meter, error) {
 	m := &commandMeter{command: o.Must("command", "a command that prints watts"), dir: o.Env().Dir, unit: wattUnit(o)}
+	sensors := o.List("sensors")
+	if o.Choice("format", "number", "ipmitool") == "ipmitool" {
+		m.parse = func(output string) (meter.Reading, error) { return ipmi.ParseText(output, sensors) }
+		if o.Has("pattern") || o.Has("unit") {
+			o.Refuse("format", "ipmitool with a pattern or a unit", "format: ipmitool alone")
+		}
+	} else if len(sensors) > 0 {
+		o.Refuse("sensors", "sensors without format ipmitool", "format: ipmitool")
+	}
 	if text := o.Text("pattern", ""); text != "" {
 		pattern, err := regexp.Compile(text)
 		switch {
@@ -73,6 +86,9 @@ func (m *commandMeter) Read(ctx context.Context) (meter.Reading, error) {
 			err = context.Cause(ctx)
 		}
 		return meter.Reading{}, fmt.Errorf("command %q: %w: %.200q", m.command, err, strings.TrimSpace(stderr.String()))
+	}
+	if m.parse != nil {
+		return m.parse(stdout.String())
 	}
 	watts, err := m.find(stdout.String())
 	if err != nil {

@@ -242,14 +242,14 @@ func (s *source) explain(err error) error {
 		}
 	}
 	text := err.Error()
-	// An agent refuses in a report that it does not sign.
-	if strings.Contains(text, "not authentic") {
-		return fmt.Errorf("%s: %w: %s", where, meter.ErrRefused, text)
-	}
 	for _, secret := range s.secrets {
 		if !secret.Empty() && strings.Contains(text, secret.Reveal()) {
 			return fmt.Errorf("%s: asking failed, in words that hold a secret", where)
 		}
+	}
+	// An agent refuses in a report that it does not sign.
+	if strings.Contains(text, "not authentic") {
+		return fmt.Errorf("%s: %w: %s", where, meter.ErrRefused, text)
 	}
 	if strings.Contains(text, "timeout") && s.client.Version != gosnmp.Version3 {
 		return fmt.Errorf("%s: no answer: it is not there, or the community is wrong: %w", where, err)
