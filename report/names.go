@@ -13,10 +13,9 @@ import (
 
 // names answers what things are called in one result.
 type names struct {
-	result   *analysis.Result
-	several  bool // more than one workload: it must be named
-	factors  []string
-	baseUnit map[string]string
+	result  *analysis.Result
+	several bool // more than one workload: it must be named
+	factors []string
 }
 
 func namesOf(r *analysis.Result) names {
