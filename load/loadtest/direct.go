@@ -76,11 +76,11 @@ type ledger map[int64]int64
 func (d *direct) batches(b load.Batcher, n int) {
 	clock, slots := d.spec.Clock, d.session.Shape().InFlight
 	out, sent, free := ledger{}, map[int64]int64{}, slots
-	deadline := clock.Now() + int64(20*time.Second)
+	deadline := clock.Now() + int64(d.within())
 	intended, done := clock.Now(), false
 	for n > 0 && !done || free < slots {
 		if clock.Now() > deadline {
-			d.t.Fatalf("%d operations are still out after 20 s", slots-free)
+			d.t.Fatalf("%d operations did not come back within %v", slots-free, d.within())
 		}
 		var ops []load.Op
 		now := clock.Now()
@@ -108,6 +108,10 @@ func (d *direct) batches(b load.Batcher, n int) {
 		}
 	}
 }
+
+// within is by when every operation must be back: its timeout, and some for a
+// busy host.
+func (d *direct) within() time.Duration { return d.spec.Common.OpTimeout + quick }
 
 func total(ops []load.Op) (n int) {
 	for _, op := range ops {
@@ -190,12 +194,12 @@ func (d *direct) oneByOne(b load.Batcher, n int) []step {
 			d.t.Fatalf("one operation was submitted, %d taken: %v", took, err)
 		}
 		var back []load.Completion
-		for end := clock.Now() + int64(10*time.Second); len(back) == 0; {
+		for end := clock.Now() + int64(d.within()); len(back) == 0; {
 			if back, err = b.Reap(back, clock.Now()+int64(100*time.Millisecond)); err != nil {
 				d.t.Fatal(err)
 			}
 			if clock.Now() > end {
-				d.t.Fatal("an operation did not come back within 10 s")
+				d.t.Fatalf("an operation did not come back within %v", d.within())
 			}
 		}
 		steps = append(steps, step{back[0].Kind, back[0].Items, back[0].BytesOut})
