@@ -161,6 +161,21 @@ func (l *lane) sample(ctx context.Context, start time.Time) {
 	}
 }
 
+// finalSample samples once more, and counts a failure of each collector that
+// ctx leaves no time for.
+func (l *lane) finalSample(ctx context.Context, start time.Time) {
+	before := make([]int, len(l.entries))
+	for i, e := range l.entries {
+		before[i] = e.cost.Samples + e.cost.Failures
+	}
+	l.sample(ctx, start)
+	for i, e := range l.entries {
+		if e.cost.Support != string(Unsupported) && e.cost.Samples+e.cost.Failures == before[i] {
+			e.fail(fmt.Errorf("no final sample: %w", context.Cause(ctx)))
+		}
+	}
+}
+
 // returned reports whether the collector is free: a call that was left behind
 // counts as a failure until it returns.
 func (e *laneEntry) returned() bool {

@@ -22,6 +22,9 @@ type SamplerConfig struct {
 	Clock    osenv.Clock // nil: the system's
 }
 
+// closeTime bounds the end of what collectors hold.
+const closeTime = 5 * time.Second
+
 // A Sampler calls collectors at a steady cadence and keeps what they give.
 //
 // Samples are due at whole multiples of the interval on the wall clock, as it
@@ -83,8 +86,8 @@ func (s *Sampler) Start(ctx context.Context) error {
 
 // Stop ends the cadence, takes a final sample within ctx, and returns all
 // readings, ordered by the start of their acquisition, with what each
-// collector cost. An error says that the final sample could not be taken; what
-// was taken before is returned all the same.
+// collector cost. A collector whose final sample was not taken before ctx was
+// done has failed once more; that is no error of Stop.
 func (s *Sampler) Stop(ctx context.Context) ([]record.Reading, []record.CollectorCost, error) {
 	if s.rest == nil {
 		return nil, nil, errors.New("telemetry: the sampler was not started")
@@ -93,18 +96,17 @@ func (s *Sampler) Stop(ctx context.Context) ([]record.Reading, []record.Collecto
 	defer context.AfterFunc(ctx, s.abort)()
 	s.wait.Wait()
 	s.abort()
-	err := context.Cause(ctx)
-	if err == nil {
-		for _, l := range s.lanes {
-			s.wait.Go(func() { l.sample(ctx, s.start) })
-		}
-		s.wait.Wait()
-		err = context.Cause(ctx)
+	for _, l := range s.lanes {
+		s.wait.Go(func() { l.finalSample(ctx, s.start) })
 	}
+	s.wait.Wait()
+	// A controller has few sessions: they are ended also where time is up.
+	farewell, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
 	var readings []record.Reading
 	var costs []record.CollectorCost
 	for _, l := range s.lanes {
-		l.end(ctx)
+		l.end(farewell)
 		readings = l.readings(readings, s.cfg.Host, s.start.UnixNano())
 		for _, e := range l.entries {
 			costs = append(costs, e.cost)
@@ -112,5 +114,5 @@ func (s *Sampler) Stop(ctx context.Context) ([]record.Reading, []record.Collecto
 		l.takes = nil
 	}
 	slices.SortStableFunc(readings, func(a, b record.Reading) int { return cmp.Compare(a.Start, b.Start) })
-	return readings, costs, err
+	return readings, costs, nil
 }

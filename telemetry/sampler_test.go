@@ -306,9 +306,12 @@ func TestStopHonoursItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		begun := time.Now()
-		readings, _, err := s.Stop(ctx)
-		if !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) > 3*time.Second {
+		readings, costs, err := s.Stop(ctx)
+		if err != nil || time.Since(begun) > 3*time.Second {
 			t.Errorf("stopped after %v with %v", time.Since(begun), err)
+		}
+		if c := costOf(t, costs, "meter"); c.Failures != 1 || c.LastError != "no final sample: context deadline exceeded" {
+			t.Errorf("cost %+v, want the final sample as a failure", c)
 		}
 		if len(readings) != 1 {
 			t.Errorf("%d readings, want the one that was taken before", len(readings))
