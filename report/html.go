@@ -203,7 +203,7 @@ func stamps(r *analysis.Result) []stamp {
 // economic reports whether a table belongs with efficiency, money and energy.
 func economic(id string) bool {
 	for _, p := range []string{"efficiency", "money", "energy", "power", "cost", "price", "tco", "consolidation", "limits"} {
-		if strings.HasPrefix(id, p) {
+		if strings.Contains(id, p) {
 			return true
 		}
 	}

@@ -66,6 +66,9 @@ type tableRow struct {
 // it is whole.
 func (t table) Tall() bool { return t.Passable && len(t.Rows) > 24 }
 
+// Brief reports whether a table is to stay on one page.
+func (t table) Brief() bool { return len(t.Rows) <= 10 }
+
 func (t *table) add(cells ...string) { t.Rows = append(t.Rows, tableRow{Cells: cells}) }
 
 func text(names ...string) []column {
