@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
 	"runtime"
@@ -39,14 +37,14 @@ func newEmbeddedKV(env *osenv.Env) *cobra.Command {
 		Example: "  bakeoff embedded kv --listen redis://127.0.0.1:6379",
 		Args:    exactArgs(0),
 	}
-	c.Flags().StringSliceVar(&listen, "listen", nil, "redis://HOST:PORT or redis+unix:///PATH")
-	c.Flags().IntVar(&threads, "threads", 0, "processors it may use at once; 0: all that it may run on")
+	c.Flags().StringSliceVar(&listen, "listen", nil, "where clients connect: redis://HOST:PORT, redis+unix:///PATH, memcache://HOST:PORT or memcache+unix:///PATH")
+	c.Flags().IntVar(&threads, "threads", 1, "event loops that share the connections")
 	c.Flags().StringVar(&memory, "memory", "", "bytes of keys and values at most, as 1G; without it, no limit")
 	c.Flags().StringVar(&passwordEnv, "password-env", "", "environment variable that holds the password clients must give")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		config := server.Config{Listen: listen, Version: version, Now: env.Clock.Now, Ready: func(addresses []net.Addr) {
-			for _, a := range addresses {
-				fmt.Fprintf(env.Stderr, "listening on %s %s\n", a.Network(), a)
+		config := server.Config{Listen: listen, Threads: threads, Clock: env.Clock, Ready: func(targets []string) {
+			for _, t := range targets {
+				fmt.Fprintf(env.Stderr, "listening at %s\n", t)
 			}
 		}}
 		if memory != "" {
@@ -54,7 +52,7 @@ func newEmbeddedKV(env *osenv.Env) *cobra.Command {
 			if err != nil {
 				return badInput(fmt.Errorf("--memory: %w", err))
 			}
-			config.MaxBytes = n
+			config.Memory = n
 		}
 		if passwordEnv != "" {
 			password, ok := env.LookupEnv(passwordEnv)
@@ -64,21 +62,14 @@ func newEmbeddedKV(env *osenv.Env) *cobra.Command {
 			config.Password = password
 		}
 		if threads < 0 {
-			return badInput(fmt.Errorf("--threads: %d, expected 1 or more, or 0 for all", threads))
+			return badInput(fmt.Errorf("--threads: %d, expected 1 or more", threads))
 		}
-		if threads > 0 {
-			runtime.GOMAXPROCS(threads)
-		}
+		// An event loop blocks its processor in system calls; timers and
+		// signals need one more.
+		runtime.GOMAXPROCS(max(threads, 1) + 1)
 		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		return serveKV(ctx, config)
+		return server.Serve(ctx, config)
 	}
 	return c
-}
-
-func serveKV(ctx context.Context, config server.Config) error {
-	if err := server.Serve(ctx, config); err != nil {
-		return fmt.Errorf("the embedded key-value server: %w", err)
-	}
-	return nil
 }
