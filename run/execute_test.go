@@ -149,6 +149,23 @@ func checkTrial(t *testing.T, run *record.Run, tr record.Trial) {
 	}
 }
 
+func TestBaselineAgainstItself(t *testing.T) {
+	p := parse(t, fakePlan)
+	p.AA = true
+	s, err := Execute(context.Background(), newConfig(t, p, newFake()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := verified(t, s.Dir)
+	roles := map[record.Role]int{}
+	for _, tr := range run.Trials {
+		roles[tr.Role]++
+	}
+	if roles[record.RoleMeasure] != 4 || roles[record.RoleAA] != 2 || !run.Manifest.AA {
+		t.Errorf("roles %v, manifest aa %t", roles, run.Manifest.AA)
+	}
+}
+
 // TestFaultInEveryCall lets each of the agent's calls fail once: the trial
 // fails with the phase and the reason, everything is put back, the block is
 // repeated, and the run ends well.
