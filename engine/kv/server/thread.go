@@ -25,6 +25,7 @@ type thread struct {
 	loop    *ring.Loop
 	clients []*client // by tag
 	free    []int
+	leaving []*client // to be closed when they have their answers
 	now     int64 // Unix milliseconds, read once a round where anything expires
 
 	mu        sync.Mutex
@@ -87,7 +88,11 @@ func (t *thread) run(ctx context.Context) error {
 func (t *thread) serve(ctx context.Context) error {
 	t.takeIn()
 	for ctx.Err() == nil {
-		events, err := t.loop.Wait(-1)
+		wait := time.Duration(-1)
+		if len(t.leaving) > 0 {
+			wait = leavingPause
+		}
+		events, err := t.loop.Wait(wait)
 		if err != nil {
 			return err
 		}
@@ -99,8 +104,28 @@ func (t *thread) serve(ctx context.Context) error {
 		}
 		t.tell()
 		t.takeIn()
+		t.seeOff()
 	}
 	return nil
+}
+
+// leavingPause is how long the answers of a client that is to be closed may
+// take, before it is looked at again.
+const leavingPause = time.Millisecond
+
+// seeOff closes the clients that have all their answers.
+func (t *thread) seeOff() {
+	stay := t.leaving[:0]
+	for _, c := range t.leaving {
+		switch {
+		case t.clients[c.conn.Tag] != c: // it closed first
+		case len(c.conn.Out) > 0:
+			stay = append(stay, c)
+		default:
+			t.remove(c)
+		}
+	}
+	t.leaving = stay
 }
 
 func (t *thread) handle(e *ring.Event) {
@@ -112,10 +137,16 @@ func (t *thread) handle(e *ring.Event) {
 		t.remove(c)
 		return
 	}
+	if c.leaving {
+		return
+	}
 	t.receive(c, e.Data)
 	if len(c.conn.Out) > maxOutput {
 		t.remove(c)
 		return
+	}
+	if c.leaving {
+		t.leaving = append(t.leaving, c)
 	}
 	t.loop.Send(c.conn)
 }
