@@ -7,7 +7,7 @@
 GO       ?= go
 FUZZTIME ?= 20s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS   = -s -w -X main.version=$(VERSION)
+LDFLAGS   = -s -w -X main.linked=$(VERSION)
 
 .PHONY: all build test check deps vet lint fuzz bench man clean
 

@@ -6,12 +6,38 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime/debug"
+	"sync"
 
 	"bakeoff/internal/osenv"
 )
 
-// version is set by the linker; see the Makefile.
-var version = "unknown"
+// linked is the version that the linker sets; see the Makefile.
+var linked string
+
+// version is the build of this binary: what the linker set or, of a binary
+// built by go itself, its revision.
+var version = sync.OnceValue(func() string {
+	if linked != "" {
+		return linked
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	revision := settings["vcs.revision"]
+	if revision == "" {
+		return "unknown"
+	}
+	if settings["vcs.modified"] == "true" {
+		revision += "-dirty"
+	}
+	return revision
+})
 
 func main() {
 	env, err := osenv.OS()

@@ -19,7 +19,7 @@ func newManCommand() *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("making the folder for the manual pages: %w", err)
 			}
-			header := &doc.GenManHeader{Title: "BAKEOFF", Section: "1", Source: "bakeoff " + version, Manual: "bakeoff"}
+			header := &doc.GenManHeader{Title: "BAKEOFF", Section: "1", Source: "bakeoff " + version(), Manual: "bakeoff"}
 			return doc.GenManTree(cmd.Root(), header, args[0])
 		},
 	}

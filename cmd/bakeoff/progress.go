@@ -48,7 +48,7 @@ func (p *progress) show(e run.Event) {
 		p.measuring(e)
 	case run.TrialEnds:
 		p.trialEnds(e)
-	case run.StopAccepted, run.RunEnds:
+	case run.StopAccepted:
 		if e.Text != "" {
 			p.print(e.Text)
 		}

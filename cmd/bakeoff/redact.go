@@ -22,7 +22,7 @@ copy still reports the same. It has a root hash of its own and names the
 original's.`,
 		Args: exactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			m, err := record.Redact(args[0], args[1], version, env.Clock.Now())
+			m, err := record.Redact(args[0], args[1], version(), env.Clock.Now())
 			if err != nil {
 				return badInput(err)
 			}

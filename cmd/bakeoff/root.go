@@ -31,7 +31,7 @@ number can be recomputed from the raw record.
 
 Exit codes: 0 done; 1 failed; 2 bad input; 3 done but invalid; 4 a verdict that
 --fail-on names came out.`,
-		Version:       version,
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

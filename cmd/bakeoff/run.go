@@ -155,7 +155,7 @@ func (f *runFlags) config(env *osenv.Env, p *plan.Plan) (run.Config, error) {
 	}
 	return run.Config{
 		Plan: p, Dir: f.dir, Resume: f.resume, Agents: agents, Engines: engine.Lookup,
-		Host: hostname, Build: version, Command: append([]string{"bakeoff"}, env.Args...), Clock: env.Clock,
+		Host: hostname, Build: version(), Command: append([]string{"bakeoff"}, env.Args...), Clock: env.Clock,
 		PostHocOf: f.postHocOf, LockDir: lockDir(env),
 	}, nil
 }
