@@ -233,7 +233,11 @@ func (m *measurement) parameters() map[string]string {
 		"workers": strconv.Itoa(m.shape.Workers), "in_flight": strconv.Itoa(m.shape.InFlight),
 		"op_timeout": c.OpTimeout.String(), "drain": c.DrainTime.String(),
 	}
-	for key, d := range map[string]time.Duration{"warmup": c.Warmup, "window": c.Window, "deadline": c.Deadline, "quantum": c.Quantum} {
+	times := map[string]time.Duration{"warmup": c.Warmup, "window": c.Window, "quantum": c.Quantum}
+	if m.shape.Done {
+		times = map[string]time.Duration{"deadline": c.Deadline, "quantum": c.Quantum}
+	}
+	for key, d := range times {
 		if d > 0 {
 			out[key] = d.String()
 		}

@@ -140,7 +140,8 @@ type Session interface {
 	Prepare(ctx context.Context, progress func(fraction float64)) (*record.DataSet, error)
 	// Worker opens worker number i of n: a Doer or a Batcher, as Shape says.
 	// Calls never overlap. A Batcher is opened, used and closed on one locked
-	// and pinned OS thread, so that it may own a ring or an epoll instance.
+	// and pinned OS thread, so that it may own a ring or an epoll instance. A
+	// worker is closed when its work is over: before Verify and Figures.
 	Worker(ctx context.Context, i, n int) (Worker, error)
 	// Snapshot reads the engine's and the target's own counters, while the
 	// workers are at work.

@@ -20,6 +20,7 @@ type measurement struct {
 	opening []Count // snapshots at the window's edges
 	closing []Count
 	outcome outcome
+	news    *news
 }
 
 // instant is one moment on three clocks.
@@ -49,11 +50,15 @@ func (r *Running) Measure(ctx context.Context, progress func(Progress)) (Result,
 	threads := 0
 	if r.shape.Contract == Batched {
 		threads = r.shape.Workers
+	} else if len(r.spec.Common.CPUs) > 0 {
+		r.warn("cpus-not-applied", record.SeverityNote, "virtual users are not pinned", "workers on the cores that the plan gives them",
+			"Start bakeoff itself on those cores (taskset), or leave cpus out.")
 	}
 	r.machine.quiet.hold(threads)
 	defer r.machine.quiet.release(threads)
-	m := &measurement{Running: r, ctx: ctx}
-	if err := m.start(progress); err != nil {
+	m := &measurement{Running: r, ctx: ctx, news: newNews(progress)}
+	defer m.news.end()
+	if err := m.start(); err != nil {
 		return Result{}, err
 	}
 	early := m.watch()
@@ -70,7 +75,7 @@ func (r *Running) Measure(ctx context.Context, progress func(Progress)) (Result,
 }
 
 // start sets the workers to work.
-func (m *measurement) start(progress func(Progress)) error {
+func (m *measurement) start() error {
 	c := m.spec.Common
 	m.began = m.instant()
 	e := edges{begin: m.began.clock, open: m.began.clock + int64(c.Warmup), slice: intervalLength}
@@ -86,7 +91,7 @@ func (m *measurement) start(progress func(Progress)) error {
 	m.job = job{
 		clock: m.clock, edges: e, schedule: schedule,
 		drain: int64(c.DrainTime), quantum: int64(c.Quantum), timeout: int64(c.OpTimeout),
-		collector: newCollector(e, m.kinds, m.driver.recorders(), logs, m.teller(progress)),
+		collector: newCollector(e, m.kinds, m.driver.recorders(), logs, m.tell),
 	}
 	go m.job.collector.run()
 	var err error
@@ -102,22 +107,17 @@ func (m *measurement) wallAt(at int64) time.Time {
 	return m.began.wall.Add(time.Duration(at - m.began.clock))
 }
 
-// teller turns finished intervals into progress.
-func (m *measurement) teller(progress func(Progress)) func(record.Interval, phase) {
-	if progress == nil {
-		return func(record.Interval, phase) {}
+// tell turns a finished interval into progress.
+func (m *measurement) tell(iv record.Interval, p phase) {
+	c := m.spec.Common
+	at, f := iv.Offset+iv.Seconds, 1.0
+	switch p {
+	case warming:
+		f = fraction(at+c.Warmup.Seconds(), c.Warmup.Seconds())
+	case inWindow:
+		f = fraction(at, c.Window.Seconds())
 	}
-	workload, warmup, window := m.spec.Workload, m.spec.Common.Warmup.Seconds(), m.spec.Common.Window.Seconds()
-	return func(iv record.Interval, p phase) {
-		at, f := iv.Offset+iv.Seconds, 1.0
-		switch p {
-		case warming:
-			f = fraction(at+warmup, warmup)
-		case inWindow:
-			f = fraction(at, window)
-		}
-		progress(Progress{Workload: workload, Phase: p.String(), Fraction: f, Interval: iv})
-	}
+	m.news.send(Progress{Workload: m.spec.Workload, Phase: p.String(), Fraction: f, Interval: iv})
 }
 
 // watch waits for the window's edges and for the workers to end. It returns what

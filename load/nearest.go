@@ -2,11 +2,12 @@ package load
 
 // Nearest returns the candidate that a name was most likely meant to be, or ""
 // where none is near: by edit distance (Levenshtein, with swapped neighbours
-// counting once), at most a third of the name.
+// counting once), at most a third of the longer of the two.
 func Nearest(name string, candidates []string) string {
-	best, at := "", max(1, len(name)/3)+1
+	best, at := "", len(name)+1
 	for _, c := range candidates {
-		if d := editDistance(name, c); d < at {
+		d := editDistance(name, c)
+		if d < at && d <= max(1, max(len(name), len(c))/3) {
 			best, at = c, d
 		}
 	}

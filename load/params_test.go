@@ -217,3 +217,25 @@ func TestEditDistanceIsAMetricNearZero(t *testing.T) {
 		}
 	})
 }
+
+// FuzzParams reads any text as a parameter of any type: what is taken reads back
+// the same from the text that goes into the record.
+func FuzzParams(f *testing.F) {
+	for _, text := range []string{"", "uniform", "100k", "1.5M", "4K", "5s", "2%", "a,b", "a=1,b=2", "true", "-1", "NaN", "1e999", " ", "=", ","} {
+		for i := range described().Parameters {
+			f.Add(i, text)
+		}
+	}
+	f.Fuzz(func(t *testing.T, i int, text string) {
+		d := described()
+		param := d.Parameters[uint(i)%uint(len(d.Parameters))]
+		p, err := ReadParams("x", d, map[string]any{param.Name: text})
+		if err != nil || param.Type == TypeList || param.Type == TypeMap {
+			return
+		}
+		again, err := ReadParams("x", d, map[string]any{param.Name: p.Effective()[param.Name]})
+		if err != nil || !reflect.DeepEqual(again.values[param.Name], p.values[param.Name]) {
+			t.Fatalf("%s %q: read back %v, %v; want %v", param.Type, text, again, err, p.values[param.Name])
+		}
+	})
+}

@@ -48,7 +48,7 @@ func TestSuiteOnAFaultyEngine(t *testing.T) {
 	if !ok {
 		t.Skip("run by TestTheSuiteFindsFaults")
 	}
-	loadtest.Run(t, &faulty{fault: fault, stop: make(chan struct{})}, load.Spec{})
+	loadtest.Run(t, &faulty{fault: fault, stop: make(chan struct{})}, load.Spec{Common: load.Common{OpTimeout: 300 * time.Millisecond}})
 }
 
 // faulty is an engine that does nothing, wrongly.
