@@ -56,6 +56,7 @@ type analyst struct {
 	counted map[record.TrialID]bool
 	reasons map[record.TrialID]string // why a trial does not count
 	lost    string                    // why no trial could be told to count, "" where it could
+	differ  []FactDiff
 }
 
 // look is what a gate looked at over the whole run.
@@ -238,10 +239,11 @@ func (a *analyst) trial(id record.TrialID) record.Trial {
 func (a *analyst) result() *Result {
 	obs := a.measured(record.RoleMeasure)
 	s := newSamples(obs)
+	a.differ = a.differs()
 	r := &Result{
 		Title: a.plan.Title, Question: a.plan.Question, Run: a.runInfo(),
 		Measures: a.measures(s), Cells: cellSummaries(a.plan, s),
-		Shared: a.facts.shared(), Differs: a.differs(), Settings: a.settingRows(), Services: a.serviceRows(),
+		Shared: a.facts.shared(), Differs: a.differ, Settings: a.settingRows(), Services: a.serviceRows(),
 		Method: a.method(), Commands: a.commands(),
 	}
 	r.Findings = a.findings(obs)

@@ -138,33 +138,35 @@ func (a *analyst) lineSeries(r *Result, m Measure, f plan.Factor, at map[string]
 	return out
 }
 
-// numericLevels reads the levels of a factor as numbers, counts or sizes; it is
-// false where fewer than three are, or one is not.
+// numericLevels reads the levels of a factor as sizes or counts; it is false
+// where fewer than three are there, or one is not a number.
 func numericLevels(f plan.Factor) (map[string]float64, bool) {
+	read := unit.ParseCount
+	if levelUnit(f) == "B" {
+		read = unit.ParseSize
+	}
 	at := map[string]float64{}
 	for _, l := range f.Levels {
-		v, err := levelValue(l.Name)
+		v, err := read(l.Name)
 		if err != nil {
 			return nil, false
 		}
-		at[l.Name] = v
+		at[l.Name] = float64(v)
 	}
 	return at, len(at) >= 3
 }
 
-func levelValue(name string) (float64, error) {
-	if n, err := unit.ParseCount(name); err == nil {
-		return float64(n), nil
-	}
-	n, err := unit.ParseSize(name)
-	return float64(n), err
-}
-
-// levelUnit is bytes where a level is only to be read as a size.
+// levelUnit is bytes where the key that a factor sets speaks of a size: there
+// 4K is 4096 and not 4000.
 func levelUnit(f plan.Factor) string {
 	for _, l := range f.Levels {
-		if _, err := unit.ParseCount(l.Name); err != nil {
-			return "B"
+		for _, set := range l.Sets {
+			key := set.Path[strings.LastIndexByte(set.Path, '.')+1:]
+			for _, word := range []string{"size", "block", "bytes", "memory", "buffer"} {
+				if strings.Contains(key, word) {
+					return "B"
+				}
+			}
 		}
 	}
 	return "1"

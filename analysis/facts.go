@@ -241,8 +241,8 @@ func (a *analyst) follows(f plan.Factor, values map[string]string) bool {
 	return true
 }
 
-// change is one fact of a host that did not stay as it was.
-type change struct {
+// factChange is one fact of a host that did not stay as it was.
+type factChange struct {
 	trial        record.TrialID
 	host, path   string
 	first, later string
@@ -250,8 +250,8 @@ type change struct {
 }
 
 // changed lists what changed within trials and between trials of one cell.
-func (b *factBook) changed() []change {
-	var out []change
+func (b *factBook) changed() []factChange {
+	var out []factChange
 	first := map[string]factSheet{} // by cell and host
 	for _, t := range b.trials {
 		for _, host := range onePerFile(t.FactsBefore) {
@@ -282,16 +282,16 @@ func onePerFile(files map[string]string) []string {
 	return out
 }
 
-func compareSheets(id record.TrialID, host, moment string, was, is factSheet) []change {
-	var out []change
+func compareSheets(id record.TrialID, host, moment string, was, is factSheet) []factChange {
+	var out []factChange
 	for _, p := range was.order {
 		if is.values[p] != was.values[p] {
-			out = append(out, change{id, host, p, was.values[p], is.values[p], moment})
+			out = append(out, factChange{id, host, p, was.values[p], is.values[p], moment})
 		}
 	}
 	for _, p := range is.order {
 		if _, had := was.values[p]; !had {
-			out = append(out, change{id, host, p, "", is.values[p], moment})
+			out = append(out, factChange{id, host, p, "", is.values[p], moment})
 		}
 	}
 	return out

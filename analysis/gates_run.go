@@ -51,7 +51,7 @@ func (a *analyst) checkDataSets() {
 
 // checkChanges objects to the trials in which a host was not what it was.
 func (a *analyst) checkChanges() {
-	changed := map[record.TrialID][]change{}
+	changed := map[record.TrialID][]factChange{}
 	for _, c := range a.facts.changed() {
 		changed[c.trial] = append(changed[c.trial], c)
 	}
@@ -412,7 +412,7 @@ func (a *analyst) undeclared(f Finding) []record.Warning {
 		sides[a.trial(id).Cell.Key()] = true
 	}
 	var paths []string
-	for _, d := range a.differs() {
+	for _, d := range a.differ {
 		if d.Declared || d.Values["before"] != d.Values["after"] {
 			continue // a change over time has a gate of its own
 		}

@@ -151,19 +151,14 @@ func (j *judge) finding(key sampleKey, e plan.Effect, kind measureKind, alpha fl
 	f.BaseValue, f.AgainstValue = c.whole(stats.Mean(c.base)), c.whole(stats.Mean(c.against))
 	f.Method = s.method(c.log)
 	if f.N < 2 {
-		f.Low, f.High = printedInterval(c, mean)
+		f.Low, f.High = c.whole(c.low[0]), c.whole(c.high[0])
 		f.Method = "one value a cell: no interval from repetition"
-		if c.half[0] > 0 {
+		if c.high[0] > c.low[0] {
 			f.Method = "interval from the printed precision; one value a cell, no repetition"
 		}
 	}
 	f.ImprovementPercent = improvement(f)
 	return f, c
-}
-
-// printedInterval is what the printed digits leave open around a single effect.
-func printedInterval(c contrast, mean float64) (low, high float64) {
-	return c.whole(mean - c.half[0]), c.whole(mean + c.half[0])
 }
 
 // spread is the deviation that an interval rests on.

@@ -138,7 +138,7 @@ func (l *lab) trial(w *record.Writer, next plan.Trial, rng *rand.Rand) record.Tr
 	for _, wl := range resolved.Workloads {
 		t.Loads = append(t.Loads, l.load(wl, start, rate, logs))
 	}
-	readings := map[string][]record.Reading{"server": l.readings(t, rate)}
+	readings := map[string][]record.Reading{"server": l.readings(t)}
 	if l.spoil != nil {
 		l.spoil(&t, readings)
 	}
@@ -183,7 +183,7 @@ func (l *lab) load(wl plan.Workload, start time.Time, rate float64, logs map[str
 }
 
 // readings makes up telemetry every second: two cores, one of them busy.
-func (l *lab) readings(t record.Trial, rate float64) []record.Reading {
+func (l *lab) readings(t record.Trial) []record.Reading {
 	var out []record.Reading
 	at := t.Started.UnixNano()
 	for i := range 14 {
@@ -227,19 +227,35 @@ func (l *lab) write(w *record.Writer, t *record.Trial, readings map[string][]rec
 		}
 		file, err := w.WriteReadings(t.ID, host, rows)
 		l.must(err)
-		t.Readings = map[string]string{"client": file, "server": file} // one machine under two names
+		t.Readings = l.locals(file)
 		costs := []record.CollectorCost{{Collector: "meter", Support: "supported", Class: "wall-meter", Cadence: 1, Samples: 14},
 			{Collector: "cpu", Support: "supported", Samples: 14, CPU: 0.001}}
-		t.Costs = map[string][]record.CollectorCost{"client": costs, "server": costs}
+		t.Costs = map[string][]record.CollectorCost{}
+		for name := range t.Readings {
+			t.Costs[name] = costs
+		}
 	}
 	for _, moment := range []string{"before", "after"} {
-		f := record.Facts{Host: "server", Taken: t.Started, Kernel: record.Kernel{Release: "6.12.1"}, Versions: map[string]string{"server": t.Services[0].Version}}
+		f := record.Facts{Host: "server", Taken: t.Started, Kernel: record.Kernel{Release: "6.12.1"}}
+		if len(t.Services) > 0 {
+			f.Versions = map[string]string{"server": t.Services[0].Version}
+		}
 		if l.facts != nil {
 			l.facts(t, moment, &f)
 		}
 		file, err := w.WriteFacts(t.ID, moment, "server", f)
 		l.must(err)
-		files := map[string]string{"client": file, "server": file}
+		files := l.locals(file)
+		for _, h := range l.plan.Hosts {
+			if h.Agent == plan.AgentNone {
+				f := record.Facts{Host: h.Name, Declared: map[string]string{}}
+				for _, d := range h.Facts {
+					f.Declared[d.Name] = d.Value
+				}
+				files[h.Name], err = w.WriteFacts(t.ID, moment, h.Name, f)
+				l.must(err)
+			}
+		}
 		if moment == "before" {
 			t.FactsBefore = files
 		} else {
@@ -247,6 +263,17 @@ func (l *lab) write(w *record.Writer, t *record.Trial, readings map[string][]rec
 		}
 	}
 	l.must(w.WriteTrial(*t))
+}
+
+// locals gives a file to every name that stands for the one machine here.
+func (l *lab) locals(file string) map[string]string {
+	out := map[string]string{}
+	for _, h := range l.plan.Hosts {
+		if h.Agent != plan.AgentNone {
+			out[h.Name] = file
+		}
+	}
+	return out
 }
 
 func (l *lab) analyse(run *record.Run) *analysis.Result {

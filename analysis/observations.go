@@ -1,8 +1,10 @@
 package analysis
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"bakeoff/plan"
@@ -98,35 +100,34 @@ func checkCells(p *plan.Plan, obs []record.Observation) error {
 	return nil
 }
 
-// coarseDigits warns of a finding on a figure that was printed with too few digits.
+// coarseDigits warns of a finding on a figure that was printed with too few
+// digits, naming the coarsest.
 func coarseDigits(f Finding, s *samples, p *plan.Plan) (record.Warning, bool) {
+	worst, found := maxDigitShare, ""
+	for _, o := range behind(f, s, p) {
+		half, printed := printedHalfWidth(o)
+		share := half / math.Abs(o.Value)
+		if !printed || o.Value == 0 || share <= worst {
+			continue
+		}
+		worst = share
+		found = fmt.Sprintf("%q in cell %q leaves ± %s %% open", cmp.Or(o.Text, plain4(o.Value)), o.Cell.Key(), plain(100*share))
+	}
+	return findingWarning(gateDigits, record.SeveritySoft, f, found), found != ""
+}
+
+// behind lists the observations that a finding rests on.
+func behind(f Finding, s *samples, p *plan.Plan) []record.Observation {
+	var out []record.Observation
 	for _, e := range p.Effects() {
 		for _, key := range s.order {
 			if key.measure != f.Measure || findingID(key, e) != f.ID {
 				continue
 			}
-			for _, cell := range effectCells(e) {
-				for _, block := range s.blocks(key) {
-					o, ok := s.at(key, block, cell)
-					half, printed := printedHalfWidth(o)
-					if ok && printed && o.Value != 0 && half > maxDigitShare*abs(o.Value) {
-						text := o.Text
-						if text == "" {
-							text = plain4(o.Value)
-						}
-						return findingWarning(gateDigits, record.SeveritySoft, f, fmt.Sprintf("%q in cell %q leaves ± %s %% open",
-							text, cell.Key(), plain(100*half/abs(o.Value)))), true
-					}
-				}
+			for _, t := range e.Terms {
+				out = append(out, s.cellValues(key, t.Cell)...)
 			}
 		}
 	}
-	return record.Warning{}, false
-}
-
-func abs(x float64) float64 {
-	if x < 0 {
-		return -x
-	}
-	return x
+	return out
 }

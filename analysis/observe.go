@@ -201,17 +201,5 @@ func (o *observer) figures(workload string, loads []record.Load) {
 				o.obs[n-1].Text = f.Text
 			}
 		}
-		for _, c := range l.Counters {
-			if times["counter."+c.Name]++; times["counter."+c.Name] == 1 {
-				o.add(workload, "counter."+c.Name, perSecondUnit(c.Unit), (c.Close-c.Open)/l.Window.Seconds)
-			}
-		}
 	}
-}
-
-func perSecondUnit(unit string) string {
-	if unit == "" || unit == "1" {
-		return "1/s"
-	}
-	return unit + "/s"
 }

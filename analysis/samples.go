@@ -99,9 +99,9 @@ type contrast struct {
 	base    []float64 // of the base side, on the same scale
 	against []float64
 	log     bool
-	// half is the most that the printed digits leave open, on the same scale.
-	half   []float64
-	trials []record.TrialID
+	// low and high are what the printed digits leave open, on the same scale.
+	low, high []float64
+	trials    []record.TrialID
 }
 
 // contrast computes an effect in every block that has all its cells. The scale
@@ -120,7 +120,8 @@ func (s *samples) contrast(key sampleKey, e plan.Effect) contrast {
 		base, against := sides(e, value, c.log)
 		c.blocks, c.values = append(c.blocks, block), append(c.values, v)
 		c.base, c.against = append(c.base, base), append(c.against, against)
-		c.half = append(c.half, s.printedHalf(key, block, c))
+		low, high := s.printedEnds(key, block, c)
+		c.low, c.high = append(c.low, low), append(c.high, high)
 		for _, t := range e.Terms {
 			if o, _ := s.at(key, block, t.Cell); o.Trial != "" && !slices.Contains(c.trials, o.Trial) {
 				c.trials = append(c.trials, o.Trial)
@@ -152,22 +153,26 @@ func sides(e plan.Effect, value func(record.Cell) (float64, bool), log bool) (ba
 	return 0 - left, right
 }
 
-// printedHalf is how far the effect could be off for the precision with which
-// its values were printed, to first order.
-func (s *samples) printedHalf(key sampleKey, block int, c contrast) float64 {
-	total := 0.0
+// printedEnds is how small and how large the effect can be when every value is
+// anywhere within half a unit of its last printed digit: interval arithmetic,
+// since the values are independent.
+func (s *samples) printedEnds(key sampleKey, block int, c contrast) (low, high float64) {
 	for _, t := range c.effect.Terms {
-		o, ok := s.at(key, block, t.Cell)
-		if !ok || o.HalfWidth == nil {
-			continue
+		o, _ := s.at(key, block, t.Cell)
+		half := 0.0
+		if o.HalfWidth != nil {
+			half = *o.HalfWidth
 		}
-		half := *o.HalfWidth
+		least, most := o.Value-half, o.Value+half
 		if c.log {
-			half /= o.Value
+			least, most = math.Log(max(least, 0)), math.Log(most)
 		}
-		total += math.Abs(t.Weight) * half
+		if t.Weight < 0 {
+			least, most = most, least
+		}
+		low, high = low+t.Weight*least, high+t.Weight*most
 	}
-	return total
+	return low, high
 }
 
 // whole maps a value from the scale of the contrast to that of a finding.
@@ -176,13 +181,4 @@ func (c contrast) whole(v float64) float64 {
 		return math.Exp(v)
 	}
 	return v
-}
-
-// cells lists the cells on the two sides of an effect.
-func effectCells(e plan.Effect) []record.Cell {
-	out := make([]record.Cell, 0, len(e.Terms))
-	for _, t := range e.Terms {
-		out = append(out, t.Cell)
-	}
-	return out
 }
