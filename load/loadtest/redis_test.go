@@ -64,9 +64,12 @@ func (s *clientSession) Shape() load.Shape {
 	return load.Shape{Workers: max(s.spec.Common.Workers, 1), InFlight: 1, Contract: load.Blocking, Backend: "blocking"}
 }
 
+// connect returns a client that one user uses. Its pool is larger than the one
+// connection that takes, since a pool that fails to dial as often as it has room
+// goes on dialling in the background.
 func (s *clientSession) connect() *redis.Client {
 	return redis.NewClient(&redis.Options{
-		Addr: s.spec.Target, Protocol: 2, PoolSize: 1, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, DisableIdentity: true,
+		Addr: s.spec.Target, Protocol: 2, PoolSize: 8, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, DisableIdentity: true,
 		DialTimeout: s.spec.Common.OpTimeout, ReadTimeout: s.spec.Common.OpTimeout, WriteTimeout: s.spec.Common.OpTimeout,
 	})
 }
