@@ -22,6 +22,8 @@ type Figures struct {
 	Systems  []Disclosure
 	Claims   []Claim
 	Hash     string // sha256:hex of the file
+
+	economics *economics // nil where the file has none
 }
 
 // A Value is a single printed figure with a name.

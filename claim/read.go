@@ -27,6 +27,7 @@ type document struct {
 	Values        yaml.Node   `yaml:"values"`
 	Tables        yaml.Node   `yaml:"tables"`
 	Configuration yaml.Node   `yaml:"configuration"`
+	Economics     yaml.Node   `yaml:"economics"`
 	Claims        []yaml.Node `yaml:"claims"`
 }
 
@@ -73,6 +74,7 @@ func Read(name string, src []byte) (*Figures, error) {
 	r.tables(&doc.Tables)
 	r.baseline(&doc.Baseline)
 	r.configuration(&doc.Configuration)
+	r.economics(&doc.Economics, src)
 	for i := range doc.Claims {
 		r.claim(&doc.Claims[i])
 	}

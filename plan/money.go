@@ -326,3 +326,24 @@ func shareOf(text string) *big.Rat {
 	}
 	return v.Quo(v, big.NewRat(100, 1))
 }
+
+// MoneyOf reads a section with the keys of money out of another file, such as
+// one of printed figures: path leads to it, and systems is the factor that its
+// fleets name. Without the section, nothing is known but the default confidence.
+func MoneyOf(file string, src []byte, path []string, systems Factor) (Money, error) {
+	f := &faults{file: file}
+	n := read(src, f)
+	for _, key := range path {
+		n = n.get(key)
+	}
+	if n == nil {
+		return Money{Confidence: DefaultConfidence}, f.err()
+	}
+	f.check("money", n.line, n, field{shape: shapeSection, keys: moneyFields()})
+	if err := f.err(); err != nil {
+		return Money{}, err
+	}
+	top := (*node)(nil).with(n, n.line, "money")
+	m := f.money(&Plan{Factors: []Factor{systems}}, top)
+	return m, f.err()
+}

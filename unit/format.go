@@ -18,8 +18,8 @@ const DefaultDigits = 4
 //	FormatSI(1.25e9, "B/s", 4)    = "1.250 GB/s"
 //
 // Amounts of data (B) are scaled by powers of 1024 and flows (B/s) by powers of
-// 1000, each with its exact name. Percentages and temperatures are not scaled,
-// the plain number "1" only upwards, seconds only downwards.
+// 1000, each with its exact name. Percentages, temperatures and units that carry a
+// prefix are not scaled, the plain number "1" only upwards, seconds only downwards.
 func FormatSI(value float64, unit string, digits int) string {
 	if digits <= 0 {
 		digits = DefaultDigits
@@ -78,9 +78,25 @@ func stepsOf(unit string) []step {
 	case "%", "°C", "x":
 		return []step{{1, unit}}
 	}
+	if prefixed(unit) {
+		return []step{{1, unit}}
+	}
 	name := shown(unit)
 	return []step{{1, name}, {1e3, strings.TrimSpace("k " + name)}, {1e6, strings.TrimSpace("M " + name)},
 		{1e9, strings.TrimSpace("G " + name)}, {1e12, strings.TrimSpace("T " + name)}}
+}
+
+// prefixed reports whether a unit carries a prefix already, as those of printed
+// figures do: MiB/s, GB, kW, us.
+func prefixed(name string) bool {
+	for prefix := range prefixes() {
+		rest, cut := strings.CutPrefix(name, prefix)
+		whole, _, _ := strings.Cut(rest, "/")
+		if cut && takesPrefix(whole) {
+			return true
+		}
+	}
+	return false
 }
 
 // shown is how a unit is printed: the unit of plain numbers is not.

@@ -69,6 +69,24 @@ func TestPCIe(t *testing.T) {
 	}
 }
 
+// A link read from /sys is the one of its generation.
+func TestPCIeAt(t *testing.T) {
+	for generation, gts := range map[int]float64{1: 2.5, 2: 5, 3: 8, 4: 16, 5: 32, 6: 64} {
+		l, err := PCIeAt(gts, 8)
+		if err != nil || l.Generation != generation || l.Lanes != 8 {
+			t.Errorf("%g GT/s is %v, %v; want generation %d", gts, l, err, generation)
+		}
+	}
+	for _, bad := range []struct {
+		gts   float64
+		lanes int
+	}{{3, 8}, {8, 3}, {0, 8}, {math.NaN(), 8}} {
+		if l, err := PCIeAt(bad.gts, bad.lanes); err == nil {
+			t.Errorf("%v was read as %v", bad, l)
+		}
+	}
+}
+
 func TestAbsurdLinksAreRefused(t *testing.T) {
 	for _, l := range []PCIeLink{{0, 8, 0}, {7, 8, 0}, {3, 3, 0}, {3, 8, 100}, {3, -8, 0}} {
 		if l.Check() == nil {

@@ -118,3 +118,18 @@ func SharedLink(capacity float64, lanes, ofLanes int) (float64, error) {
 	}
 	return capacity * float64(lanes) / float64(ofLanes), nil
 }
+
+// PCIeAt returns the link of so many lanes at so many gigatransfers per second,
+// as /sys gives them: 8 GT/s is generation 3.
+func PCIeAt(gigatransfers float64, lanes int) (PCIeLink, error) {
+	for i, r := range rates() {
+		if r.transfers == gigatransfers*1e9 {
+			l := PCIeLink{Generation: i + 1, Lanes: lanes}
+			return l, l.Check()
+		}
+	}
+	return PCIeLink{}, fmt.Errorf("a PCIe lane at %g GT/s: expected 2.5, 5, 8, 16, 32 or 64", gigatransfers)
+}
+
+// String names the link, as "PCIe 3 x8".
+func (l PCIeLink) String() string { return fmt.Sprintf("PCIe %d x%d", l.Generation, l.Lanes) }
