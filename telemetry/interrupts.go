@@ -13,12 +13,14 @@ import (
 // interrupts by kind.
 type interruptCollector struct {
 	source
-	root   string
-	rows   map[string][]cell // of each line, by core number
+	root  string
+	rows  map[string][]cell // of each line, by core number
+	cores []uint64          // of each core, over all lines
+	// totals are of each device or kind.
 	totals map[counterKey]uint64
 }
 
-// cell is the memory of one line's count on one core.
+// cell is the memory of one count.
 type cell struct {
 	seen bool
 	raw  uint64
@@ -43,53 +45,66 @@ func (c *interruptCollector) Probe(context.Context) Probed {
 }
 
 func (c *interruptCollector) Collect(_ context.Context, dst []Sample) ([]Sample, error) {
-	var touched []counterKey
-	for _, file := range []struct {
-		name  string
-		parse func([]byte) ([]interruptLine, error)
-	}{{"interrupts", parseInterrupts}, {"softirqs", parseSoftirqs}} {
-		path := filepath.Join(c.root, "proc", file.name)
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return dst, err
-		}
-		lines, err := file.parse(data)
-		if err != nil {
-			return dst, fmt.Errorf("reading %s: %w", path, err)
-		}
-		for _, line := range lines {
-			touched = c.add(touched, file.name, line)
-		}
+	interrupts, err := c.read("interrupts", parseInterrupts)
+	if err != nil {
+		return dst, err
 	}
+	softirqs, err := c.read("softirqs", parseSoftirqs)
+	if err != nil {
+		return dst, err
+	}
+	touched := c.add("irq.count", interrupts)
+	touched = append(touched, c.add("softirq.count", softirqs)...)
 	slices.SortFunc(touched, compareKeys)
 	for _, key := range slices.Compact(touched) {
 		dst = c.value(dst, key.metric, key.instance, float64(c.totals[key]))
 	}
+	for _, cpu := range interrupts.cpus {
+		dst = c.value(dst, "irq.cpu", cpuName(cpu), float64(c.cores[cpu]))
+	}
 	return dst, nil
 }
 
-// add brings the totals that a line counts towards up to date, and returns
-// their keys with those in touched.
-func (c *interruptCollector) add(touched []counterKey, file string, line interruptLine) []counterKey {
-	device := counterKey{"irq.count", line.device}
-	if file == "softirqs" {
-		device.metric = "softirq.count"
+func (c *interruptCollector) read(name string, parse func([]byte) (interruptTable, error)) (interruptTable, error) {
+	path := filepath.Join(c.root, "proc", name)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return interruptTable{}, err
 	}
-	row := c.rows[file+line.label]
-	for _, count := range line.counts {
-		for len(row) <= count.cpu {
-			row = append(row, cell{})
-		}
-		delta := row[count.cpu].advance(count.raw)
-		c.totals[device] += delta
-		if device.metric == "irq.count" && count.cpu != unknownCPU {
-			core := counterKey{"irq.cpu", cpuName(count.cpu - 1)}
-			c.totals[core] += delta
-			touched = append(touched, core)
-		}
+	table, err := parse(data)
+	if err != nil {
+		return table, fmt.Errorf("reading %s: %w", path, err)
 	}
-	c.rows[file+line.label] = row
-	return append(touched, device)
+	return table, nil
+}
+
+// add brings the totals of a metric up to date and returns their keys.
+func (c *interruptCollector) add(metric string, table interruptTable) []counterKey {
+	size := slices.Max(table.cpus) + 1
+	if n := size - len(c.cores); n > 0 {
+		c.cores = append(c.cores, make([]uint64, n)...)
+	}
+	var touched []counterKey
+	for _, line := range table.lines {
+		key := counterKey{metric, line.device}
+		name := metric + line.label
+		row := c.rows[name]
+		if n := size - len(row); n > 0 {
+			row = append(row, make([]cell, n)...)
+			c.rows[name] = row
+		}
+		var grown uint64
+		for i, raw := range line.counts {
+			delta := row[table.cpus[i]].advance(raw)
+			grown += delta
+			if metric == "irq.count" && !line.ofHost {
+				c.cores[table.cpus[i]] += delta
+			}
+		}
+		c.totals[key] += grown
+		touched = append(touched, key)
+	}
+	return touched
 }
 
 // advance returns by how much the count grew.

@@ -8,65 +8,65 @@ import (
 	"strings"
 )
 
-// interruptLine is one line of /proc/interrupts or /proc/softirqs.
+// interruptTable is /proc/interrupts or /proc/softirqs.
+type interruptTable struct {
+	cpus  []int // numbers of the columns' cores: only those online have one
+	lines []interruptLine
+}
+
+// interruptLine is one line of it.
 type interruptLine struct {
-	label  string // before the colon: a number, or a kind such as LOC
-	device string // who takes it: the handlers' names, else the label
-	counts []coreCount
+	label  string   // before the colon: a number, or a kind such as LOC
+	device string   // who takes it: the handlers' names, else the label
+	counts []uint64 // one for each column, or one for the host
+	ofHost bool
 }
-
-// coreCount is a line's count on one core. Cores are numbered from 1 here, so
-// that unknownCPU can stand for the lines that have one count for the host.
-type coreCount struct {
-	cpu int
-	raw uint64
-}
-
-const unknownCPU = 0
 
 // maxCPU bounds the core numbers that are believed (CONFIG_NR_CPUS is at most 8192).
 const maxCPU = 1 << 16
 
 // parseInterrupts reads the text of /proc/interrupts, as kernel/irq/proc.c and
 // the architectures' show_interrupts write it.
-func parseInterrupts(data []byte) ([]interruptLine, error) {
+func parseInterrupts(data []byte) (interruptTable, error) {
 	return parseCounts(data, deviceOf)
 }
 
 // parseSoftirqs reads the text of /proc/softirqs.
-func parseSoftirqs(data []byte) ([]interruptLine, error) {
+func parseSoftirqs(data []byte) (interruptTable, error) {
 	return parseCounts(data, func(label, _ string) string { return label })
 }
 
 // parseCounts reads a table with a head of cores, a label before each line's
 // colon, one count a core, and a rest that name turns into a device.
-func parseCounts(data []byte, name func(label, rest string) string) ([]interruptLine, error) {
+func parseCounts(data []byte, name func(label, rest string) string) (interruptTable, error) {
+	var table interruptTable
 	lines := bytes.Split(data, []byte{'\n'})
 	cpus, err := parseCPUHead(lines[0])
 	if err != nil {
-		return nil, fmt.Errorf("line 1: %w", err)
+		return table, fmt.Errorf("line 1: %w", err)
 	}
-	var parsed []interruptLine
+	table.cpus = cpus
+	table.lines = make([]interruptLine, 0, len(lines))
 	for i, text := range lines[1:] {
-		label, rest, ok := strings.Cut(string(text), ":")
+		label, rest, ok := bytes.Cut(text, []byte{':'})
 		if !ok {
 			if len(bytes.TrimSpace(text)) > 0 {
-				return nil, fmt.Errorf("line %d: found %.40q, expected a label and a colon", i+2, text)
+				return table, fmt.Errorf("line %d: found %.40q, expected a label and a colon", i+2, text)
 			}
 			continue
 		}
-		line := interruptLine{label: strings.TrimSpace(label)}
-		rest, err := line.readCounts(rest, cpus)
+		line := interruptLine{label: string(bytes.TrimSpace(label))}
+		rest, err := line.readCounts(rest, len(cpus))
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %s: %w", i+2, line.label, err)
+			return table, fmt.Errorf("line %d: %s: %w", i+2, line.label, err)
 		}
-		line.device = name(line.label, rest)
-		parsed = append(parsed, line)
+		line.device = name(line.label, string(rest))
+		table.lines = append(table.lines, line)
 	}
-	return parsed, nil
+	return table, nil
 }
 
-// parseCPUHead reads "CPU0 CPU2 ...": only cores that are online have a column.
+// parseCPUHead reads "CPU0 CPU2 ...".
 func parseCPUHead(head []byte) ([]int, error) {
 	var cpus []int
 	for _, field := range bytes.Fields(head) {
@@ -75,7 +75,7 @@ func parseCPUHead(head []byte) ([]int, error) {
 		if !ok || err != nil || n >= maxCPU {
 			return nil, fmt.Errorf("found %.40q, expected CPU and a number", field)
 		}
-		cpus = append(cpus, int(n)+1)
+		cpus = append(cpus, int(n))
 	}
 	if len(cpus) == 0 {
 		return nil, fmt.Errorf("found %.40q, expected a head of cores", head)
@@ -84,37 +84,43 @@ func parseCPUHead(head []byte) ([]int, error) {
 }
 
 // readCounts takes the counts off the front of a line and returns what follows.
-func (l *interruptLine) readCounts(text string, cpus []int) (rest string, err error) {
-	for len(l.counts) < len(cpus) {
-		trimmed := strings.TrimLeft(text, " \t")
-		end := strings.IndexAny(trimmed, " \t")
-		if end < 0 {
-			end = len(trimmed)
-		}
-		raw, perr := strconv.ParseUint(trimmed[:end], 10, 64)
-		if perr != nil {
+func (l *interruptLine) readCounts(text []byte, cores int) (rest []byte, err error) {
+	l.counts = make([]uint64, 0, cores)
+	for len(l.counts) < cores {
+		raw, after, ok := leadingCount(text)
+		if !ok {
 			break
 		}
-		l.counts = append(l.counts, coreCount{cpus[len(l.counts)], raw})
-		text = trimmed[end:]
+		l.counts = append(l.counts, raw)
+		text = after
 	}
-	if len(l.counts) == 1 && l.ofHost() {
-		l.counts[0].cpu = unknownCPU
-		return text, nil
+	switch l.label {
+	case "ERR", "Err", "MIS": // one count for the host
+		l.ofHost = len(l.counts) == 1
 	}
-	if len(l.counts) == len(cpus) {
-		return text, nil
+	if !l.ofHost && len(l.counts) != cores {
+		return nil, fmt.Errorf("found %d counts, expected one for each of %d cores", len(l.counts), cores)
 	}
-	return "", fmt.Errorf("found %d counts, expected one for each of %d cores", len(l.counts), len(cpus))
+	return text, nil
 }
 
-// ofHost reports whether the line has one count for the whole host.
-func (l *interruptLine) ofHost() bool {
-	switch l.label {
-	case "ERR", "Err", "MIS":
-		return true
+// leadingCount reads a number that stands alone at the front of text. A large
+// host has tens of thousands of them in each sample.
+func leadingCount(text []byte) (raw uint64, after []byte, ok bool) {
+	i := 0
+	for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
+		i++
 	}
-	return false
+	begin := i
+	for i < len(text) && text[i] >= '0' && text[i] <= '9' && i-begin < 20 {
+		raw = raw*10 + uint64(text[i]-'0')
+		i++
+	}
+	const digits64 = 19 // that always fit
+	if i == begin || i-begin > digits64 || i < len(text) && text[i] != ' ' && text[i] != '\t' {
+		return 0, text, false
+	}
+	return raw, text[i:], true
 }
 
 // trigger ends the part of a numbered line that names the controller: the
