@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"bakeoff/analysis/cost"
@@ -58,8 +59,18 @@ func estimate(center float64, within stats.Interval) (cost.Estimate, bool) {
 			return cost.Estimate{}, false
 		}
 	}
-	rat := func(v float64) *big.Rat { return new(big.Rat).SetFloat64(v) }
-	return cost.Between(rat(center), rat(within.Low), rat(within.High)), true
+	return cost.Between(exactly(center), exactly(within.Low), exactly(within.High)), true
+}
+
+// exactly is a measured value as a decimal number of twelve digits: more than any
+// measurement has, and few enough that the rounding of logarithms does not make
+// five servers six. It is the one place where floating point becomes exact.
+func exactly(v float64) *big.Rat {
+	r, ok := new(big.Rat).SetString(strconv.FormatFloat(v, 'e', 11, 64))
+	if !ok {
+		return new(big.Rat)
+	}
+	return r
 }
 
 // part is so many servers of one system, in a mix.

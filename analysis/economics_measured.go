@@ -221,8 +221,7 @@ func (x *economist) uncertainty(cell string) *big.Rat {
 			if !m.used || m.uncertainty == nil {
 				continue
 			}
-			share := new(big.Rat).SetFloat64(*m.uncertainty / 100)
-			if share != nil && (most == nil || share.Cmp(most) > 0) {
+			if share := exactly(*m.uncertainty / 100); most == nil || share.Cmp(most) > 0 {
 				most = share
 			}
 		}
