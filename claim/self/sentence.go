@@ -1,0 +1,160 @@
+package self
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"bakeoff/analysis"
+	"bakeoff/plan"
+	"bakeoff/record"
+)
+
+// findingSentence audits the numbers, the direction and the verdict in words.
+func (a *auditor) findingSentence(s *sheet, n *node, x *expected, warnings []objected) {
+	m := n.at("sentence")
+	s.speaks(m, "the sentence", a.sentencePieces(x, warnings, wholeIn(n, "needed_n"))...)
+	if m == nil || x.n() == 0 {
+		return
+	}
+	if x.contrast.log && x.effect.Kind != plan.Interaction {
+		if x.value < 1 && strings.Contains(m.text, " % more") || x.value > 1 && strings.Contains(m.text, " % less") {
+			s.fault("the sentence says the wrong direction: the ratio is %s", plainTruth(x.value))
+		}
+	}
+	if x.primary {
+		s.says(m, "the sentence", ": "+n.str("verdict"))
+	}
+}
+
+// sentencePieces are the figures that a finding's sentence may say, in order.
+func (a *auditor) sentencePieces(x *expected, warnings []objected, needed int) []piece {
+	e := x.effect
+	out := saysWords(a.workloadName(x.key.workload), x.key.measure)
+	of := func(v float64, unit string) truth { return truth{value: v, unit: unit, slack: x.contrast.slack()} }
+	valueUnit, effectUnit := x.unit, "x"
+	if !x.contrast.log {
+		effectUnit = x.unit
+	}
+	switch {
+	case e.Kind == plan.Interaction:
+		if x.contrast.log {
+			valueUnit = "x"
+		}
+		nameA, nameB, _ := strings.Cut(e.Factor, " x ")
+		baseA, baseB, _ := strings.Cut(e.Base, ", ")
+		newA, newB, _ := strings.Cut(e.Against, ", ")
+		out = append(out, saysWords(nameA, baseA, newA)...)
+		out = append(out, saysNumber("the effect at the other level", of(x.against, valueUnit)))
+		out = append(out, saysWords(nameB, newB)...)
+		out = append(out, saysNumber("the effect at the base", of(x.base, valueUnit)))
+		out = append(out, saysWords(nameB, baseB)...)
+	default:
+		out = append(out, saysWords(e.Factor, e.Against)...)
+		out = append(out, saysNumber("the value compared", of(x.against, valueUnit)))
+		if x.n() == 0 {
+			out = out[:len(out)-1]
+		} else {
+			out = append(out, saysNumber("the base's value", of(x.base, valueUnit)))
+		}
+		out = append(out, saysWords(e.Factor, e.Base)...)
+		out = append(out, saysWords(whereNames(e.Where)...)...)
+	}
+	if x.n() == 0 {
+		return out
+	}
+	out = append(out, x.differencePieces(of, effectUnit)...)
+	out = append(out, saysNumber("the confidence", percentTruth(x.level)), saysNumber("the interval's low end", of(x.low, effectUnit)),
+		saysNumber("the interval's high end", of(x.high, effectUnit)), saysNumber("the number of blocks", countTruth(x.n())))
+	if w := hard(warnings); w != nil {
+		return append(out, w.said()...)
+	}
+	return append(out, saysNumber("the margin", percentTruth(x.margin)), saysNumber("the blocks that a new run needs", countTruth(needed)))
+}
+
+// differencePieces are the forms in which a difference is said.
+func (x *expected) differencePieces(of func(float64, string) truth, unit string) []piece {
+	if !x.contrast.log {
+		share := math.Abs(x.value / x.base)
+		return []piece{saysNumber("the difference", of(x.value, unit)), saysNumber("the difference in percent of the base", percentTruth(share))}
+	}
+	out := []piece{saysNumber("the difference in percent", percentTruth(math.Abs(x.value-1)))}
+	if x.value < 1 && x.unit == "s" {
+		out = append(out, saysNumber("the ratio of speeds", of(1/x.value, unit)))
+	}
+	return append(out, saysNumber("the ratio", of(x.value, unit)), saysNumber("the ratio", of(x.value, unit)))
+}
+
+func whereNames(where record.Cell) (out []string) {
+	for _, l := range where {
+		if l.Factor != plan.WorkloadFactor {
+			out = append(out, l.Factor, l.Level)
+		}
+	}
+	return out
+}
+
+// said are the numbers that an objection says.
+func (w objected) said() []piece {
+	if w.pieces != nil {
+		return w.pieces
+	}
+	return saysWords(w.Found)
+}
+
+// auditAnswer audits the report's first line: the first verdict's sentence, and
+// how the others came out.
+func (a *auditor) auditAnswer() {
+	s := newSheet("the answer", a.report.at("answer"))
+	m := a.report.at("answer")
+	wanted := a.wanted()
+	if len(wanted) == 0 {
+		a.answerWithout(s, m)
+		a.add(s)
+		return
+	}
+	pieces, counts := []piece(nil), map[string]int{}
+	for i, n := range a.primaryFindings() {
+		if i == 0 {
+			pieces = a.sentencePieces(wanted[0], a.findingWarnings(wanted[0], n), wholeIn(n, "needed_n"))
+			s.says(m, "the answer", strings.TrimSuffix(n.str("sentence"), "."))
+		}
+		counts[n.str("verdict")]++
+	}
+	if len(wanted) > 1 {
+		pieces = append(pieces, saysNumber("the number of comparisons", countTruth(len(wanted))))
+		for _, v := range []analysis.Verdict{analysis.Better, analysis.Worse, analysis.Equivalent, analysis.Inconclusive, analysis.Invalid} {
+			if c := counts[string(v)]; c > 0 {
+				pieces = append(pieces, saysNumber("the number of verdicts "+string(v), countTruth(c)))
+				s.says(m, "the answer", fmt.Sprintf("%d %s", c, v))
+			}
+		}
+	}
+	s.speaks(m, "the answer", pieces...)
+	a.add(s)
+}
+
+func (a *auditor) primaryFindings() (out []*node) {
+	for _, n := range a.report.at("findings").list() {
+		if n.is("primary") {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// answerWithout audits the answer of a plan that compares nothing.
+func (a *auditor) answerWithout(s *sheet, m *node) {
+	for _, measure := range a.report.at("measures").list() {
+		for _, c := range a.cellViews() {
+			if c.key.measure != measure.str("name") || a.workloadName(c.key.workload) != measure.str("workload") {
+				continue
+			}
+			of := func(v float64) truth { return truth{value: v, unit: c.unit} }
+			s.speaks(m, "the answer", append(saysWords(c.key.measure), saysNumber("the centre", of(c.center)), saysWords("95 %")[0],
+				saysNumber("the low end", of(c.low)), saysNumber("the high end", of(c.high)), saysNumber("the trials", countTruth(len(c.values))))...)
+			return
+		}
+	}
+	s.speaks(m, "the answer")
+}
