@@ -56,19 +56,6 @@ func (tr tree) remove(name string) {
 	}
 }
 
-// edit replaces old by new in a file, which must hold it.
-func (tr tree) edit(name, old, new string) {
-	tr.t.Helper()
-	data, err := os.ReadFile(filepath.Join(tr.dir, name))
-	if err != nil {
-		tr.t.Fatal(err)
-	}
-	if !strings.Contains(string(data), old) {
-		tr.t.Fatalf("%s does not hold %q", name, old)
-	}
-	tr.write(name, strings.Replace(string(data), old, new, 1))
-}
-
 // domain writes one RAPL domain. They are written here, not kept in testdata:
 // a colon in a file's name is refused by Go's module archives.
 func (tr tree) domain(zone, name string, microjoules, limit uint64) {

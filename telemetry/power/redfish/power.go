@@ -52,7 +52,7 @@ type powerSupply struct {
 func parsePower(data []byte) (found, error) {
 	var r powerResource
 	if err := json.Unmarshal(data, &r); err != nil {
-		return found{}, fmt.Errorf("Power: %w", err)
+		return found{}, fmt.Errorf("resource Power: %w", err)
 	}
 	f := found{basis: "PowerConsumedWatts of Power"}
 	f.takeSupplies(r.PowerSupplies)

@@ -28,7 +28,7 @@ func parseReport(data []byte, metric string) (found, error) {
 		MetricValues []metricValue
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
-		return found{}, fmt.Errorf("MetricReport: %w", err)
+		return found{}, fmt.Errorf("resource MetricReport: %w", err)
 	}
 	f := found{basis: fmt.Sprintf("metric %q of report %s", metric, r.ID)}
 	ids := make(map[string]bool)

@@ -166,7 +166,7 @@ func parseSensor(data []byte) (found, error) {
 		ReadingRangeMax number
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
-		return found{}, fmt.Errorf("Sensor: %w", err)
+		return found{}, fmt.Errorf("resource Sensor: %w", err)
 	}
 	f := found{basis: "sensor " + string(r.ID)}
 	if r.ReadingType != "Power" && r.ReadingType != "" || r.ReadingUnits != "W" {
@@ -193,7 +193,7 @@ func parseControl(data []byte) (found, error) {
 		Sensor        *excerpt
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
-		return found{}, fmt.Errorf("Control: %w", err)
+		return found{}, fmt.Errorf("resource Control: %w", err)
 	}
 	f := found{basis: "the sensor of control " + string(r.ID)}
 	if r.ControlType == "Power" && r.SetPointUnits == "W" && r.Sensor != nil {
@@ -210,7 +210,7 @@ func parseSupplyMetrics(data []byte) (found, error) {
 		OutputPowerWatts *excerpt
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
-		return found{}, fmt.Errorf("PowerSupplyMetrics: %w", err)
+		return found{}, fmt.Errorf("resource PowerSupplyMetrics: %w", err)
 	}
 	f := found{basis: "input power of " + string(r.Name)}
 	if r.Status.off() || r.InputPowerWatts == nil {
