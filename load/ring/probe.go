@@ -4,12 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 )
 
 // Available says whether io_uring can be had here, and if not, why.
 func Available() error {
+	// A ring belongs to the thread that set it up (SINGLE_ISSUER).
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	l, err := New(Config{Backend: URing, Conns: 1})
 	if err != nil {
 		return err
