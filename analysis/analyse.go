@@ -127,27 +127,28 @@ func (a *analyst) noteSight(g gate, t record.Trial, s sight) {
 	}
 }
 
-// warnings are a trial's: those that the run recorded, and what the gates say
-// now, each once.
+// heard are all objections to a trial: what the gates say now, and what the run
+// recorded beside that, such as a verification that failed.
+func (a *analyst) heard(t record.Trial) []judged {
+	out := slices.Clone(a.objections[t.ID])
+	for _, w := range t.Warnings {
+		known := slices.ContainsFunc(out, func(j judged) bool { return j.Gate == w.Gate && j.Subject == w.Subject })
+		if !known {
+			out = append(out, judged{Warning: w})
+		}
+	}
+	return out
+}
+
+// warnings are a trial's as they are printed beside it.
 func (a *analyst) warnings(t record.Trial) []record.Warning {
 	var out []record.Warning
-	seen := map[string]bool{}
-	add := func(w record.Warning) {
-		key := w.Gate + "\x00" + w.Subject
-		if !seen[key] {
-			seen[key] = true
-			out = append(out, w)
-		}
-	}
-	for _, j := range a.objections[t.ID] {
+	for _, j := range a.heard(t) {
 		w := j.Warning
 		if len(j.measures) > 0 && w.Severity == record.SeverityHard {
-			w.Severity = record.SeveritySoft
+			w.Severity = record.SeveritySoft // hard only for findings on these measures
 		}
-		add(w)
-	}
-	for _, w := range t.Warnings {
-		add(w)
+		out = append(out, w)
 	}
 	return out
 }

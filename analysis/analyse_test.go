@@ -433,3 +433,22 @@ func TestFactsThatDiffer(t *testing.T) {
 		t.Errorf("nobody says that the governor changed: %+v", f.Warnings)
 	}
 }
+
+func TestWhatTheLoadItselfFound(t *testing.T) {
+	l := newLab(t, twoServers)
+	l.spoil = func(t *record.Trial, _ map[string][]record.Reading) {
+		t.Warnings = append(t.Warnings, record.Warning{Gate: "counters-missing", Severity: record.SeveritySoft, Subject: "get", Found: "no answer", Threshold: "both"})
+		if t.Block == 2 && t.Attempt == 1 {
+			t.Warnings = append(t.Warnings, record.Warning{Gate: "verification-failed", Severity: record.SeverityHard, Subject: "get", Found: "key 7 is wrong", Threshold: "as written"})
+			t.Status, t.Reason = record.StatusInvalid, "verification-failed"
+		}
+	}
+	r := l.analyse(l.run())
+	if r.Findings[0].N != 8 || !slices.ContainsFunc(r.Findings[0].Warnings, func(w record.Warning) bool { return w.Gate == "counters-missing" }) {
+		t.Errorf("n %d, warnings %+v", r.Findings[0].N, r.Findings[0].Warnings)
+	}
+	i := slices.IndexFunc(r.Gates, func(g analysis.GateResult) bool { return g.Gate == "verification-failed" })
+	if i < 0 || r.Gates[i].Objected != 1 || r.Gates[i].Title != "Verification failed" {
+		t.Errorf("gates: %+v", r.Gates)
+	}
+}

@@ -186,3 +186,23 @@ func TestFiguresOfACommand(t *testing.T) {
 		t.Error("one operation has a duration and no throughput")
 	}
 }
+
+const alone = `
+title: One server
+hosts: {client: {agent: local, cpus: "0"}, server: {agent: local}}
+services: {kv: {host: server, command: [server], endpoint: "redis://127.0.0.1:7000", cpus: "1"}}
+workloads: {get: {engine: kv, service: kv, source: client, warmup: 1s, window: 10s}}
+repeat: {blocks: 5}
+`
+
+func TestNothingToCompare(t *testing.T) {
+	l := newLab(t, alone)
+	r := l.analyse(l.run())
+	if len(r.Findings) != 0 || !strings.HasPrefix(r.Answer, "Throughput is ") || !strings.Contains(r.Answer, "95 % interval") || !strings.Contains(r.Answer, "5 trials") {
+		t.Errorf("%d findings; %s", len(r.Findings), r.Answer)
+	}
+	if !slices.ContainsFunc(r.Charts, func(c analysis.Chart) bool { return c.ID == "bars-throughput" && c.Series[0].Labels[0] == "all trials" }) {
+		t.Errorf("charts: %+v", r.Charts)
+	}
+	mustEncode(t, r)
+}

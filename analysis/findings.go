@@ -42,7 +42,7 @@ func (a *analyst) inherited(f Finding) []record.Warning {
 	trials := map[string][]record.TrialID{}
 	var order []string
 	for _, id := range f.Trials {
-		for _, j := range a.objections[id] {
+		for _, j := range a.heard(a.trial(id)) {
 			if !j.concerns(f) || j.Severity == record.SeverityNote {
 				continue
 			}

@@ -66,7 +66,7 @@ func gateNamed(name string) gate {
 			return g
 		}
 	}
-	return gate{name: name, title: name, threshold: fixed("")}
+	return gate{name: name, title: gateTitle(name), threshold: fixed("")}
 }
 
 // loadGates watch the load itself.

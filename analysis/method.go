@@ -68,8 +68,8 @@ func (a *analyst) repetitionText() string {
 	r := a.plan.Repeat
 	text := fmt.Sprintf("The number of blocks, %d, was fixed in advance.", r.Blocks)
 	if r.Pilot > 0 {
-		text = fmt.Sprintf("The number of blocks was set by Stein's two stages: the first %d blocks fixed how many are needed for intervals of ± %s %% (at most %d), and the intervals use the spread and the degrees of freedom of these first blocks.",
-			r.Pilot, plain(100*r.Until), r.Max)
+		text = fmt.Sprintf("The number of blocks was set by Stein's two stages: the first %d blocks fixed how many are needed for intervals of ± %s %% (at most %d), and the intervals use the spread and the degrees of freedom of these first blocks, unless all blocks together spread more than %s times as much, which shows that the first ones missed a long tail: then theirs, if that is the wider interval.",
+			r.Pilot, plain(100*r.Until), r.Max, plain(luckyPilot))
 	}
 	if a.plan.Retries > 0 {
 		text += fmt.Sprintf(" A block with an invalid trial is measured again whole, at most %d times.", a.plan.Retries)
