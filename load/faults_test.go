@@ -37,13 +37,13 @@ func TestTimeoutsOfVirtualUsers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := short()
-			spec.Common.OpTimeout = 30 * time.Millisecond
+			spec.Common.OpTimeout, spec.Common.Window = 30*time.Millisecond, 500*time.Millisecond
 			result, err := opened(t, blocking(4, do), spec, Env{}).Measure(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			l := result.Load
-			if !l.Ledger.Closes() || l.Ledger.Completed != 0 || l.Ledger.TimedOut < 8 {
+			if !l.Ledger.Closes() || l.Ledger.Completed != 0 || l.Ledger.TimedOut <= 4 {
 				t.Errorf("ledger %+v, want timeouts from all four users again and again", l.Ledger)
 			}
 			h := mergedLog(t, result, "all", "service")
@@ -68,7 +68,7 @@ func TestAnOperationAfterATimeoutHasItsOwnTime(t *testing.T) {
 		return (osenv.System{}).Sleep(ctx, 2*time.Millisecond)
 	})
 	spec := short()
-	spec.Common.OpTimeout, spec.Common.Window = 40*time.Millisecond, 400*time.Millisecond
+	spec.Common.OpTimeout, spec.Common.Window = 40*time.Millisecond, time.Second
 	result, err := opened(t, f, spec, Env{}).Measure(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -148,6 +148,7 @@ func TestWorkersThatDoNotComeBack(t *testing.T) {
 			}
 			f.shape.Workers = 2
 			r := opened(t, f, short(), Env{})
+			r.patience = time.Second
 			result, err := r.Measure(t.Context(), nil)
 			if err == nil || !strings.Contains(err.Error(), "1 of 2 workers did not come back") {
 				t.Errorf("error %v", err)
@@ -242,23 +243,28 @@ func TestDrainThatIsTooShort(t *testing.T) {
 // stepping is a wall clock that is set while the load runs.
 type stepping struct {
 	osenv.System
-	after time.Time
-	by    time.Duration
+	stepped *atomic.Bool
+	by      time.Duration
 }
 
 func (s stepping) Now() time.Time {
 	now := s.System.Now()
-	if now.After(s.after) {
+	if s.stepped.Load() {
 		return now.Round(0).Add(s.by)
 	}
 	return now
 }
 
 func TestClockStep(t *testing.T) {
-	f := batched(func(spec Spec) *echo { return &echo{clock: spec.Clock, delay: time.Millisecond} })
 	for _, by := range []time.Duration{time.Hour, -30 * time.Second} {
-		wall := stepping{after: time.Now().Add(120 * time.Millisecond), by: by}
-		result, err := opened(t, f, short(), Env{Wall: wall}).Measure(t.Context(), nil)
+		var stepped atomic.Bool
+		f := batched(func(spec Spec) *echo {
+			return &echo{clock: spec.Clock, delay: time.Millisecond, submit: func(ops []Op) (int, error) {
+				stepped.Store(true)
+				return len(ops), nil
+			}}
+		})
+		result, err := opened(t, f, short(), Env{Wall: stepping{stepped: &stepped, by: by}}).Measure(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
