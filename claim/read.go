@@ -213,7 +213,7 @@ func (r *reader) claim(n *yaml.Node) {
 		faults = append(faults, "the id is taken")
 	}
 	if statement == nil {
-		faults = append(faults, fmt.Sprintf("it states nothing; expected one of %v", kinds()))
+		faults = append(faults, fmt.Sprintf("it states nothing; expected one of %v", Kinds()))
 	}
 	for _, f := range faults {
 		r.fault(n, "claim %s: %s", c.ID, f)
@@ -228,7 +228,8 @@ func (r *reader) claim(n *yaml.Node) {
 	r.figures.Claims = append(r.figures.Claims, c)
 }
 
-func kinds() []Kind {
+// Kinds lists every kind of statement.
+func Kinds() []Kind {
 	return []Kind{Improvement, More, Less, Faster, Ratio, Points, Total, PerUnit, Servers, SameWork,
 		AnnualCost, Headroom, Arithmetic, Standard, Range, Within, Equivalence, EachRow, Stated}
 }

@@ -43,8 +43,8 @@ func (m *measureList) UnmarshalYAML(n *yaml.Node) error {
 
 // state reads a claim's statement and builds its arithmetic.
 func (r *reader) state(c *Claim, printed string, n *yaml.Node) (err error) {
-	if !slices.Contains(kinds(), c.Kind) {
-		return fmt.Errorf("no kind of statement %q; expected one of %v", c.Kind, kinds())
+	if !slices.Contains(Kinds(), c.Kind) {
+		return fmt.Errorf("no kind of statement %q; expected one of %v", c.Kind, Kinds())
 	}
 	if c.Printed, err = parsePrinted(c.Kind, printed); err != nil {
 		return err
