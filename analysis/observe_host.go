@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"bakeoff/plan"
-	"bakeoff/record"
 	"bakeoff/unit"
 )
 
@@ -236,14 +235,4 @@ func (o *observer) price() {
 	}
 	amount, _ := price.Amount().Float64()
 	o.add(o.workloads()[0], "perf_per_price", "ops/s per "+price.Currency(), rate/amount)
-}
-
-// observed picks a value from a trial's observations.
-func observed(obs []record.Observation, workload, measure string) (float64, bool) {
-	for _, o := range obs {
-		if o.Measure == measure && o.Workload == workload {
-			return o.Value, true
-		}
-	}
-	return 0, false
 }
