@@ -276,6 +276,12 @@ type (
 	Figurer interface {
 		Figures(ctx context.Context) ([]record.Figure, error)
 	}
+	// An Artifacter has files that belong to the record, such as what a
+	// command printed, by names of letters, digits, ".", "_" and "-". Called
+	// last, also after a failure.
+	Artifacter interface {
+		Artifacts() map[string][]byte
+	}
 	// A Fingerprinter can say what state the data set is in now.
 	Fingerprinter interface {
 		Fingerprint(ctx context.Context) (record.DataSet, error)

@@ -70,6 +70,11 @@ func (r *Running) Measure(ctx context.Context, progress func(Progress)) (Result,
 	if err == nil {
 		err = m.conclude(&result)
 	}
+	if a, ok := m.session.(Artifacter); ok {
+		for name, content := range a.Artifacts() {
+			result.Logs[m.job.collector.logs.name+"."+name] = content
+		}
+	}
 	result.Warnings = r.warnings
 	return result, errors.Join(err, m.job.collector.err)
 }

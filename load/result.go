@@ -6,7 +6,8 @@ import "bakeoff/record"
 // that ran it. It is serialisable.
 type Result struct {
 	Load record.Load `json:"load"`
-	// Logs holds the HdrHistogram interval logs that Load.Latencies names, by file name.
+	// Logs holds, by file name, the HdrHistogram interval logs that
+	// Load.Latencies names, and the engine's own artifacts.
 	Logs map[string][]byte `json:"logs"`
 	// Warnings that the load itself raised, such as a ledger that does not close.
 	Warnings []record.Warning `json:"warnings,omitempty"`

@@ -155,7 +155,7 @@ func (s *session) Artifacts() map[string][]byte {
 	return map[string][]byte{
 		"stdout.txt":  []byte(s.out.stdout),
 		"stderr.txt":  []byte(s.out.stderr),
-		"command.txt": []byte(strings.Join(s.command.argv, "\x00") + "\n"),
+		"command.txt": []byte(strings.Join(s.command.argv, "\n") + "\n"), // a word a line
 	}
 }
 
