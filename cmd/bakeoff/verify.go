@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"bakeoff/analysis"
+	"bakeoff/claim"
+	"bakeoff/claim/self"
 	"bakeoff/record"
 )
 
@@ -40,6 +42,9 @@ the one that stands beside it. It exits with 3 on any difference.`,
 			if v.Reports, err = recompute(args[0]); err != nil {
 				return err
 			}
+			if v.Audit, err = auditReport(args[0]); err != nil {
+				return err
+			}
 		}
 		if err := v.print(cmd.OutOrStdout(), asJSON); err != nil {
 			return err
@@ -54,6 +59,9 @@ type verification struct {
 	Record    record.Report   `json:"record"`
 	Published string          `json:"published_root_hash,omitempty"`
 	Reports   []reportVerdict `json:"reports,omitempty"`
+	// Audit re-derives every number of the written JSON report, by other code
+	// than that which wrote it; nil where no report is written.
+	Audit *claim.Audit `json:"audit,omitempty"`
 }
 
 // reportVerdict says whether a written report is what the record gives now.
@@ -78,6 +86,27 @@ func recompute(dir string) ([]reportVerdict, error) {
 		all = append(all, v)
 	}
 	return all, nil
+}
+
+// auditReport audits the written JSON report against its record.
+func auditReport(dir string) (*claim.Audit, error) {
+	name := filepath.Join(record.ReportDir, "report.json")
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the written report: %w", err)
+	}
+	source, err := openRun(dir)
+	if err != nil {
+		return nil, err
+	}
+	audit, err := self.AuditReport(source.Run, source.Plan, name, text)
+	if err != nil {
+		return nil, err
+	}
+	return &audit, nil
 }
 
 func compareReport(dir string, f form, result *analysis.Result) (reportVerdict, error) {
@@ -138,6 +167,15 @@ func (v verification) print(w io.Writer, asJSON bool) error {
 		}
 		fmt.Fprintln(w, line)
 	}
+	if v.Audit == nil {
+		return nil
+	}
+	fmt.Fprintf(w, "%s: %d claims worked out again from the record by other code, %d objections (%s)\n", v.Audit.File, len(v.Audit.Outcomes), v.Audit.Raised(), v.Audit.Source)
+	for _, o := range v.Audit.Outcomes {
+		if o.Verdict.Raised() {
+			fmt.Fprintf(w, "  %s: printed %s: %s: %s\n", o.ID, o.Printed, o.Verdict, o.Text)
+		}
+	}
 	return nil
 }
 
@@ -153,6 +191,9 @@ func (v verification) verdict() error {
 		if x.State == "differs" {
 			return invalid("%s is not what the record gives; write it again with bakeoff report, or distrust it", x.File)
 		}
+	}
+	if v.Audit != nil && v.Audit.Raised() > 0 {
+		return invalid("%d numbers of %s do not follow from the record", v.Audit.Raised(), v.Audit.File)
 	}
 	return nil
 }
