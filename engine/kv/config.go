@@ -52,6 +52,7 @@ type config struct {
 	flush   bool
 	verify  bool
 	io      ring.Backend
+	raw     bool // see ring.Config
 	timeout time.Duration
 }
 
@@ -155,7 +156,7 @@ func (c *config) setShape(p *load.Params) (err error) {
 	if c.workers > c.connections {
 		return fmt.Errorf("%d workers share %d connections: expected at least one each", c.workers, c.connections)
 	}
-	c.io = ring.Backend(p.String("io"))
+	c.io, c.raw = ring.Backend(p.String("io")), true // the driver provides processors enough
 	c.timeout = c.spec.Common.OpTimeout
 	if c.timeout <= 0 {
 		c.timeout = 5 * time.Second

@@ -48,7 +48,7 @@ func newWorker(ctx context.Context, c *config, i, n int, reconnects *atomic.Uint
 	if err := w.makeRequests(i, n); err != nil {
 		return nil, err
 	}
-	w.loop, err = ring.New(ring.Config{Backend: c.io, Conns: count, BufferSize: c.bufferSize()})
+	w.loop, err = ring.New(ring.Config{Backend: c.io, Conns: count, BufferSize: c.bufferSize(), Raw: c.raw})
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,8 @@ type epoll struct {
 	used   int
 	least  int     // the least room worth a receive
 	ready  []*Conn // those that may have something to read
-	coarse bool    // the kernel has no epoll_pwait2 (before 5.11)
+	raw    bool
+	coarse bool // the kernel has no epoll_pwait2 (before 5.11)
 	ts     unix.Timespec
 }
 
@@ -34,7 +35,7 @@ const (
 
 func newEpoll(l *Loop, cfg Config) (*epoll, error) {
 	e := &epoll{
-		l: l, fd: -1, wakeF: -1, least: cfg.BufferSize,
+		l: l, fd: -1, wakeF: -1, raw: cfg.Raw, least: cfg.BufferSize,
 		events: make([]unix.EpollEvent, min(cfg.Conns+1, 1024)),
 		arena:  make([]byte, max(64*cfg.BufferSize, 256<<10)),
 		ready:  make([]*Conn, 0, cfg.Conns),
@@ -140,16 +141,15 @@ func (e *epoll) poll(timeout int64) (int, error) {
 // block waits for an event. Without epoll_pwait2 the wait is in whole
 // milliseconds, rounded down to zero under one: the caller then spins.
 func (e *epoll) block(timeout int64) (uintptr, syscall.Errno) {
-	p, fd, n := unsafe.Pointer(&e.events[0]), uintptr(e.fd), uintptr(len(e.events))
 	if !e.coarse {
 		var ts unsafe.Pointer
 		if timeout > 0 {
 			e.ts = unix.NsecToTimespec(timeout)
 			ts = unsafe.Pointer(&e.ts)
 		}
-		r, _, errno := syscall.Syscall6(unix.SYS_EPOLL_PWAIT2, fd, uintptr(p), n, uintptr(ts), 0, 0)
+		n, errno := e.sleep(unix.SYS_EPOLL_PWAIT2, uintptr(ts))
 		if errno != syscall.ENOSYS {
-			return r, errno
+			return n, errno
 		}
 		e.coarse = true
 	}
@@ -157,8 +157,18 @@ func (e *epoll) block(timeout int64) (uintptr, syscall.Errno) {
 	if timeout > 0 {
 		ms = min(timeout/1e6, 1<<30)
 	}
-	r, _, errno := syscall.Syscall6(unix.SYS_EPOLL_PWAIT, fd, uintptr(p), n, uintptr(ms), 0, 0)
-	return r, errno
+	return e.sleep(unix.SYS_EPOLL_PWAIT, uintptr(ms))
+}
+
+// sleep does one of the two calls; the timeout that a pointer leads to is kept
+// alive by e.
+func (e *epoll) sleep(call, timeout uintptr) (n uintptr, errno syscall.Errno) {
+	if e.raw {
+		n, _, errno = syscall.RawSyscall6(call, uintptr(e.fd), uintptr(unsafe.Pointer(&e.events[0])), uintptr(len(e.events)), timeout, 0, 0)
+		return n, errno
+	}
+	n, _, errno = syscall.Syscall6(call, uintptr(e.fd), uintptr(unsafe.Pointer(&e.events[0])), uintptr(len(e.events)), timeout, 0, 0)
+	return n, errno
 }
 
 // note takes in one event.

@@ -33,6 +33,12 @@ type Config struct {
 	// BufferSize is how many bytes one receive can bring, at least 1024; 0 is
 	// 4096. A reply longer than that comes in several events.
 	BufferSize int
+	// Raw waits without a word to the Go scheduler, which then does not take
+	// the processor away and give it back around every wait. It is for loops
+	// that are busy, where GOMAXPROCS is above their number: other goroutines
+	// get nothing of a processor that waits like this until the scheduler
+	// interrupts the wait, as it does every 10 ms.
+	Raw bool
 	// Buffers is how many such buffers there are, a power of two; 0 is one a
 	// connection. Fewer cost less memory and more system calls.
 	Buffers int

@@ -14,12 +14,12 @@ func newURing(l *Loop, cfg Config) (u *uring, err error) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
 		return nil, errors.New("the io_uring backend needs a little-endian machine")
 	}
-	u = &uring{l: l, fd: -1, wakeF: -1, bufSize: cfg.BufferSize}
-	defer func() {
+	u = &uring{l: l, fd: -1, wakeF: -1, raw: cfg.Raw, bufSize: cfg.BufferSize}
+	defer func(made *uring) { // the result may be nil by then
 		if err != nil {
-			u.close()
+			_ = made.close()
 		}
-	}()
+	}(u)
 	p, err := setup(cfg.Conns)
 	if err != nil {
 		return nil, err

@@ -32,6 +32,7 @@ type uring struct {
 	flags uintptr
 	tid   int // the thread that registered it
 	wakeF int // eventfd
+	raw   bool
 
 	rings, sqeMem  []byte
 	sqes           []sqe
@@ -230,18 +231,20 @@ func (u *uring) submit() error {
 // enter submits what is queued and waits for a completion until timeout.
 func (u *uring) enter(timeout int64) error {
 	atomic.StoreUint32(u.sqTail, u.tail)
-	var r uintptr
-	var errno syscall.Errno
 	u.arg.timeout = 0
 	if timeout > 0 {
 		u.ts = timespec{sec: timeout / 1e9, nsec: timeout % 1e9}
 		u.arg.timeout = uint64(uintptr(unsafe.Pointer(&u.ts)))
 	}
+	least := uintptr(1)
 	if timeout == 0 || atomic.LoadUint32(u.cqTail) != *u.cqHead {
-		// It does not block, so the runtime need not know.
-		r, _, errno = syscall.RawSyscall6(sysEnter, uintptr(u.efd), uintptr(u.queued), 0, u.flags, uintptr(unsafe.Pointer(&u.arg)), unsafe.Sizeof(u.arg))
+		least = 0
+	}
+	errno, r := syscall.Errno(0), uintptr(0)
+	if u.raw || least == 0 { // what does not block the runtime need not know of
+		r, _, errno = syscall.RawSyscall6(sysEnter, uintptr(u.efd), uintptr(u.queued), least, u.flags, uintptr(unsafe.Pointer(&u.arg)), unsafe.Sizeof(u.arg))
 	} else {
-		r, _, errno = syscall.Syscall6(sysEnter, uintptr(u.efd), uintptr(u.queued), 1, u.flags, uintptr(unsafe.Pointer(&u.arg)), unsafe.Sizeof(u.arg))
+		r, _, errno = syscall.Syscall6(sysEnter, uintptr(u.efd), uintptr(u.queued), least, u.flags, uintptr(unsafe.Pointer(&u.arg)), unsafe.Sizeof(u.arg))
 	}
 	switch errno {
 	case 0:

@@ -26,7 +26,7 @@ type thread struct {
 	clients []*client // by tag
 	free    []int
 	leaving []*client // to be closed when they have their answers
-	now     int64 // Unix milliseconds, read once a round where anything expires
+	now     int64     // Unix milliseconds, read once a round where anything expires
 
 	mu        sync.Mutex
 	newcomers []newcomer
