@@ -58,15 +58,20 @@ through it; examples/published holds fourteen published experiments.`,
 }
 
 func auditFile(name string) (claim.Audit, error) {
-	src, err := os.ReadFile(name)
-	if err != nil {
-		return claim.Audit{}, fmt.Errorf("reading the figures: %w", err)
-	}
-	figures, err := claim.Read(filepath.Base(name), src)
+	figures, err := readFigures(name)
 	if err != nil {
 		return claim.Audit{}, err
 	}
 	return figures.Audit()
+}
+
+// readFigures reads a file of printed figures.
+func readFigures(name string) (*claim.Figures, error) {
+	src, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading the figures: %w", err)
+	}
+	return claim.Read(filepath.Base(name), src)
 }
 
 func writeAudit(w io.Writer, env *osenv.Env, a claim.Audit, format string, failOn []claim.Verdict) error {

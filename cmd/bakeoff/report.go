@@ -26,12 +26,17 @@ func newReportCommand(env *osenv.Env) *cobra.Command {
 	var asJSON bool
 	var failOn []string
 	c := &cobra.Command{
-		Use:   "report RUN...",
-		Short: "Judge a run from its record and write its reports",
+		Use:   "report RUN... | FILE",
+		Short: "Judge a run from its record, or a printed report from its figures",
 		Long: `Report works everything out again from the record: the same record gives the
 same report on any machine. It writes report.html, report.md, report.json,
-report.csv and bench.txt (for benchstat) into the run's report folder.`,
-		Args: minimumArgs(1),
+report.csv and bench.txt (for benchstat) into the run's report folder.
+
+Given a file of printed figures (see docs/auditing-a-report.md), it writes the
+same report from them, marked as printed and not measured, into the folder that
+--out names, or NAME-report beside the file.`,
+		Example: "  bakeoff report runs/20260101T120000Z-01J...\n  bakeoff report examples/published/a3-ipv6-offload.yaml --out a3",
+		Args:    minimumArgs(1),
 	}
 	c.Flags().StringVar(&out, "out", "", "the folder to write into, instead of the run's own")
 	c.Flags().BoolVar(&asJSON, "json", false, "write the report as JSON to standard output instead of the summary")
@@ -57,13 +62,13 @@ report.csv and bench.txt (for benchstat) into the run's report folder.`,
 	return c
 }
 
-func reportOne(env *osenv.Env, dir, out string, asJSON bool, failOn []analysis.Verdict) error {
-	result, err := analyse(dir)
+func reportOne(env *osenv.Env, path, out string, asJSON bool, failOn []analysis.Verdict) error {
+	result, own, err := resultOf(path)
 	if err != nil {
 		return badInput(err)
 	}
 	if out == "" {
-		out = filepath.Join(dir, record.ReportDir)
+		out = own
 	}
 	if err := writeReports(out, result); err != nil {
 		return err
@@ -75,6 +80,25 @@ func reportOne(env *osenv.Env, dir, out string, asJSON bool, failOn []analysis.V
 		fmt.Fprintf(env.Stdout, "\nReport: %s\n", filepath.Join(out, "report.html"))
 	}
 	return judged(result, failOn)
+}
+
+// resultOf works out the result of a run directory or of a figures file, and
+// names the folder that its reports go into.
+func resultOf(path string) (result *analysis.Result, own string, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, "", fmt.Errorf("reading what to report on: %w", err)
+	}
+	if info.IsDir() {
+		result, err = analyse(path)
+		return result, filepath.Join(path, record.ReportDir), err
+	}
+	figures, err := readFigures(path)
+	if err != nil {
+		return nil, "", err
+	}
+	result, err = figures.Result()
+	return result, strings.TrimSuffix(path, filepath.Ext(path)) + "-report", err
 }
 
 // analyse judges a run from its record alone.
