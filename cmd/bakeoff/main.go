@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
+	_ "time/tzdata" // a meter's log may name a zone, and bare machines know none
 
 	"bakeoff/internal/osenv"
 )
