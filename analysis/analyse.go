@@ -28,7 +28,13 @@ func newAnalyst(run *record.Run, p *plan.Plan, o Options) (*analyst, error) {
 	if err := a.read(); err != nil {
 		return nil, err
 	}
-	return a, a.count()
+	if err := a.count(); err != nil {
+		return nil, err
+	}
+	for _, o := range overall(a.plan, a.measured(record.RoleMeasure)) {
+		a.obs[o.Trial] = append(a.obs[o.Trial], o)
+	}
+	return a, nil
 }
 
 // adopt returns the plan with what the run itself decided: the seed, which of a
@@ -51,7 +57,8 @@ type analyst struct {
 	objections map[record.TrialID][]judged // by trial, in the gates' order
 	looked     map[string]*look
 	facts      *factBook
-	shapes     *shapeBook // of the trials that count, for the charts
+	ledger     *ledgerBook // of meters, interfaces and disks
+	shapes     *shapeBook  // of the trials that count, for the charts
 
 	counted map[record.TrialID]bool
 	reasons map[record.TrialID]string // why a trial does not count
@@ -85,14 +92,14 @@ func (a *analyst) saw(gate string, objected bool, blind string) {
 // read takes in every trial, one after the other.
 func (a *analyst) read() error {
 	a.obs = map[record.TrialID][]record.Observation{}
-	a.facts = newFactBook(a.run)
+	a.facts, a.ledger = newFactBook(a.run), newLedgerBook(a.run)
 	for _, t := range a.run.Trials {
 		d, err := loadTrial(a.run, a.plan, t)
 		if err != nil {
 			return err
 		}
 		a.obs[t.ID] = d.observe()
-		if err := a.facts.add(t); err != nil {
+		if err := errors.Join(a.facts.add(t), a.ledger.add(d)); err != nil {
 			return err
 		}
 		a.inspect(d)
@@ -252,8 +259,9 @@ func (a *analyst) result() *Result {
 	a.checkRun(r, s)
 	r.Trials = a.trialRows()
 	r.Gates = a.gateResults()
-	r.Charts = a.charts(r, s)
-	r.Tables = a.tables(s)
+	tables, charts := economics(a.plan, obs, a.ledger)
+	r.Charts = append(a.charts(r, s), charts...)
+	r.Tables = append(tables, a.tables()...)
 	r.Answer = answer(r)
 	stabilise(r)
 	return r

@@ -56,8 +56,8 @@ func TestSystemsThatAreOtherMachines(t *testing.T) {
 	if want := 64_280.0 / 31823.62 / (28_000.0 / 30000); math.Abs(price.Effect/want-1) > 0.02 || price.Verdict != analysis.Better {
 		t.Errorf("work for the money: %v, want %v", price.Effect, want)
 	}
-	table := r.Tables[slices.IndexFunc(r.Tables, func(t analysis.Table) bool { return t.ID == "price-efficiency" })]
-	if len(table.Rows) != 3 || table.Rows[2][len(table.Rows[2])-1] != "31823.62 USD" {
+	table := r.Tables[slices.IndexFunc(r.Tables, func(t analysis.Table) bool { return t.ID == "efficiency-price" })]
+	if len(table.Rows) != 3 || table.Rows[2][len(table.Rows[2])-1] != "31,823.62" {
 		t.Errorf("%+v", table)
 	}
 	if _, has := r.Trials[0].Values["host_cpu"]; has {

@@ -7,6 +7,9 @@ import (
 	"bakeoff/analysis/cost"
 )
 
+// efficiencyPrice is the table of work for the money.
+const efficiencyPrice = "efficiency-price"
+
 // efficiencyTables are the work for each CPU second, for each joule and for each
 // unit of money.
 func (e *Economy) efficiencyTables() []Table {
@@ -14,7 +17,7 @@ func (e *Economy) efficiencyTables() []Table {
 		"work per CPU second", func(s System) *Amount { return s.CPU })
 	energy := e.efficiency("efficiency-energy", "Work for each joule", e.perWattCaption(),
 		"work per joule", func(s System) *Amount { return s.perWatt() })
-	price := e.efficiency("efficiency-price", "Work for the money", e.priceCaption(), "work per "+e.currency(), e.perPrice)
+	price := e.efficiency(efficiencyPrice, "Work for the money", e.priceCaption(), "work per "+e.currency(), e.perPrice)
 	return []Table{cpu, energy, price}
 }
 
@@ -86,7 +89,8 @@ func (e *Economy) perPrice(s System) *Amount {
 // baseline under the same condition.
 func (e *Economy) efficiency(id, title, caption, what string, of func(System) *Amount) Table {
 	l := newLayout(id, title, caption).text("system", "condition").
-		numbers("work", what, e.confidence(), "trials", "against the baseline").text("unit of the work")
+		numbers("work", what, e.confidence(), "trials", "against the baseline").text("unit of the work").numbers("price (" + e.currency() + ")")
+	priced := id == efficiencyPrice
 	for _, c := range e.conditions() {
 		var base *Amount
 		if s, ok := c.find(e.Baseline); ok {
@@ -97,7 +101,10 @@ func (e *Economy) efficiency(id, title, caption, what string, of func(System) *A
 			if a == nil {
 				continue
 			}
-			work, against, trials := "", "", ""
+			work, against, trials, price := "", "", "", ""
+			if priced {
+				price = money(s.Price)
+			}
 			if s.Work != nil {
 				work = shown(s.Work.Point)
 			}
@@ -107,7 +114,7 @@ func (e *Economy) efficiency(id, title, caption, what string, of func(System) *A
 			if a.Trials > 0 {
 				trials = fmt.Sprint(a.Trials)
 			}
-			l.row(e.systemName(s), c.name(), work, shown(a.Point), a.interval(like(a.Point)), trials, against, s.WorkUnit)
+			l.row(e.systemName(s), c.name(), work, shown(a.Point), a.interval(like(a.Point)), trials, against, s.WorkUnit, price)
 		}
 	}
 	for _, n := range e.Notes {

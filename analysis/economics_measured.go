@@ -54,6 +54,20 @@ func (b *ledgerBook) add(d *trialData) error {
 	return nil
 }
 
+// loadTelemetry reads one trial without its histograms.
+func loadTelemetry(run *record.Run, p *plan.Plan, t record.Trial) (*trialData, error) {
+	d := &trialData{trial: t, window: windowOf(t), costs: t.Costs}
+	if r, err := p.Resolve(t.Cell); err == nil {
+		d.resolved = r
+	}
+	readings, err := readAll(run, t)
+	if err != nil {
+		return nil, err
+	}
+	d.machines, d.names = machines(t, readings)
+	return d, nil
+}
+
 func (b *ledgerBook) sheet(file string) (record.Facts, error) {
 	if f, known := b.facts[file]; known {
 		return f, nil

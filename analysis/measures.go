@@ -3,6 +3,7 @@ package analysis
 import (
 	"strings"
 
+	"bakeoff/plan"
 	"bakeoff/record"
 )
 
@@ -43,6 +44,7 @@ func measureTable() []measureKind {
 		{"power", "Power", "W", down},
 		{"energy", "Energy", "J", down},
 		{"perf_per_watt", "Work per joule", "ops/J", up},
+		{plan.OverallMeasure, "Work per joule over all levels", "ops/J", up},
 		{"perf_per_price", "Throughput per price", "ops/s", up},
 	}
 }

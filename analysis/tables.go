@@ -1,135 +1,19 @@
 package analysis
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"bakeoff/record"
-	"bakeoff/unit"
 )
 
-// tables are the efficiency of every cell and the trials that were lost.
-func (a *analyst) tables(s *samples) []Table {
-	var out []Table
-	for _, t := range []struct{ id, title, caption, measure string }{
-		{"cpu-efficiency", "CPU efficiency", "Work for each CPU second of the server's processes, over the window.", "cpu_efficiency"},
-		{"energy-efficiency", "Energy efficiency", "Throughput over mean power, formed in each trial; power over the window only.", "perf_per_watt"},
-		{"price-efficiency", "Work for the money", "Throughput over the price of the machines under test. The interval is that of the throughput: the price does not vary.", "perf_per_price"},
-	} {
-		for _, key := range s.order {
-			if key.measure == t.measure {
-				out = append(out, a.efficiency(s, key, t.id, t.title, t.caption))
-			}
-		}
-	}
+// tables are the trials that were lost.
+func (a *analyst) tables() []Table {
 	if t, any := a.lossTable(); any {
-		out = append(out, t, a.lostTrials())
+		return []Table{t, a.lostTrials()}
 	}
-	return out
-}
-
-// efficiency lists one measure by cell, with its interval and against the baseline.
-func (a *analyst) efficiency(s *samples, key sampleKey, id, title, caption string) Table {
-	kind := s.kinds[key]
-	t := Table{ID: slug(id, a.workloadName(key.workload)), Title: titled(title, a.workloadName(key.workload)), Caption: caption,
-		Columns: []string{"cell", kind.title + " (" + kind.unit + ")", "95 % interval (" + kind.unit + ")", "trials", "against the baseline"},
-		Numeric: []bool{false, true, true, true, true}}
-	base := 0.0
-	for _, cell := range a.plan.BaselineCells() {
-		if c := summarise(s, key, cell); c.N > 0 {
-			base = c.Center
-		}
-	}
-	extra := a.efficiencyExtra(key.measure)
-	t.Columns = append(t.Columns, extra.columns...)
-	for _, cell := range a.plan.Cells() {
-		c := summarise(s, key, cell)
-		if c.N == 0 {
-			continue
-		}
-		within := "one trial"
-		if c.N > 1 {
-			within = quantity(c.Low, "1") + " to " + quantity(c.High, "1")
-		}
-		ratio := ""
-		if base > 0 {
-			ratio = plain4(c.Center/base) + "x"
-		}
-		row := []string{shortName(cell), quantity(c.Center, "1"), within, fmt.Sprint(c.N), ratio}
-		t.Rows = append(t.Rows, append(row, extra.values(s, cell)...))
-	}
-	for range extra.columns {
-		t.Numeric = append(t.Numeric, true)
-	}
-	t.Notes = extra.notes
-	return t
-}
-
-// extra is what one efficiency table shows beside the measure itself.
-type extra struct {
-	columns []string
-	values  func(s *samples, cell record.Cell) []string
-	notes   []string
-}
-
-func (a *analyst) efficiencyExtra(measure string) extra {
-	switch measure {
-	case "perf_per_watt":
-		return extra{columns: []string{"power (W)", "heat (BTU/h)"}, notes: a.powerNotes(), values: func(s *samples, cell record.Cell) []string {
-			watts := summarise(s, sampleKey{"", "power"}, cell)
-			if watts.N == 0 {
-				return []string{"", ""}
-			}
-			return []string{plain4(watts.Center), plain4(unit.Watts(watts.Center).BTUPerHour())}
-		}}
-	case "perf_per_price":
-		return extra{columns: []string{"price"}, values: func(_ *samples, cell record.Cell) []string { return []string{a.priceText(cell)} }}
-	}
-	return extra{values: func(*samples, record.Cell) []string { return nil }}
-}
-
-// priceText is the price of the machines under test in a cell.
-func (a *analyst) priceText(cell record.Cell) string {
-	resolved, err := a.plan.Resolve(cell)
-	if err != nil {
-		return ""
-	}
-	for _, t := range a.run.Trials {
-		if t.Cell.Key() != cell.Key() || len(t.Services) == 0 {
-			continue
-		}
-		if price, ok := (&trialData{trial: t, resolved: resolved}).priceOf(); ok {
-			return price.String()
-		}
-	}
-	return ""
-}
-
-// powerNotes says where the watts come from, for each machine and source.
-func (a *analyst) powerNotes() []string {
-	var notes []string
-	for _, t := range a.run.Trials {
-		if !a.counted[t.ID] {
-			continue
-		}
-		d, err := loadTrial(a.run, a.plan, t)
-		if err != nil {
-			continue // it was read a moment ago
-		}
-		for _, machine := range d.sutMachines() {
-			if m, ok := d.meterOf(machine); ok {
-				text := fmt.Sprintf("Power of %s: %s, class %s, a reading every %s", machine, m.name, cmp.Or(m.class, "not stated"), quantity(m.seconds, "s"))
-				if m.uncertainty != nil {
-					text += fmt.Sprintf(", uncertainty ± %s %% (which repetition does not reduce)", plain(*m.uncertainty))
-				}
-				notes = addOnce(notes, text+".")
-			}
-		}
-		break
-	}
-	return append(notes, "1 W = 3.412 BTU/h.")
+	return nil
 }
 
 // lossTable counts, for every level, the trials that were begun and those that
