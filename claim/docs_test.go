@@ -2,11 +2,14 @@ package claim_test
 
 import (
 	"bytes"
+	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"bakeoff/analysis"
 	"bakeoff/claim"
 	"bakeoff/report"
 )
@@ -94,6 +97,36 @@ func TestEveryKindIsDocumented(t *testing.T) {
 	for _, kind := range claim.Kinds() {
 		if !strings.Contains(text.String(), " "+string(kind)+":") {
 			t.Errorf("no example of %s", kind)
+		}
+	}
+}
+
+// TestPrintedResultsRender renders every published report in every form.
+func TestPrintedResultsRender(t *testing.T) {
+	files, err := filepath.Glob("../examples/published/*.yaml")
+	if err != nil || len(files) < 15 {
+		t.Fatalf("%d published reports (%v)", len(files), err)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		figures, _, _ := audited(t, filepath.Base(file), src)
+		result, err := figures.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, render := range map[string]func(io.Writer, *analysis.Result) error{
+			"html": report.HTML, "markdown": report.Markdown, "json": report.JSON, "csv": report.CSV, "bench": report.GoBench,
+		} {
+			var out bytes.Buffer
+			if err := render(&out, result); err != nil {
+				t.Errorf("%s as %s: %v", file, name, err)
+			}
+			if (name == "html" || name == "markdown") && !strings.Contains(out.String(), "From printed figures, not measured") {
+				t.Errorf("%s as %s does not say that it was not measured", file, name)
+			}
 		}
 	}
 }

@@ -122,6 +122,7 @@ func TestGradedFaults(t *testing.T) {
 		{"no levels", "[100%, 50%, 12.5%]", "[]", 5, []string{"100% as the first level"}},
 		{"deadline", "window: 5s", "deadline: 5s", 2, []string{"a load that can be held at a rate"}},
 		{"ladder", "seed: 3", "ladder: true", 5, []string{"shares of a peak with a ladder"}},
+		{"pilot", "repeat: {blocks: 2}", "repeat: {pilot: 8, until: 1%, max: 20}", 7, []string{"which no single trial has", "fixed in advance"}},
 		{"the factor's name", "threads: {", "target_load: {", 5, []string{"another name for it"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) { checkChange(t, gradedPlan, tt.old, tt.new, tt.line, tt.want) })

@@ -112,6 +112,8 @@ func (f *faults) repeat(p *Plan, top *node) Repeat {
 		f.add(section.line, "repeat.pilot", fmt.Sprint(r.Pilot), fmt.Sprintf("%d blocks or more, from which the spread is estimated", minPilot), "")
 	case staged && r.Max < r.Pilot:
 		f.add(section.line, "repeat.max", fmt.Sprint(r.Max), fmt.Sprintf("at least the %d blocks of the pilot", r.Pilot), "")
+	case staged && slices.ContainsFunc(p.Primary, func(m Primary) bool { return m.Measure == OverallMeasure }):
+		f.add(section.line, "repeat", "a pilot for "+OverallMeasure+", which no single trial has", "a number of blocks that is fixed in advance", "write {blocks: N}")
 	case staged && len(p.compared()) == 0:
 		f.add(section.line, "repeat", "a precision wanted of no comparison", "a factor to compare", "write {blocks: N}")
 	}
