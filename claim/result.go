@@ -98,7 +98,12 @@ func (f *Figures) tableResult(t Table) (*analysis.Result, error) {
 			p.Primary = append(p.Primary, plan.Primary{Measure: m.Title, Better: m.Better})
 		}
 	}
-	return analysis.FromObservations(p, obs, analysis.Options{Resamples: -1})
+	r, err := analysis.FromObservations(p, obs, analysis.Options{Resamples: -1})
+	if err != nil {
+		return nil, err
+	}
+	asPrinted(r, obs)
+	return r, nil
 }
 
 // within compares a factor inside every combination of the others' levels.

@@ -97,6 +97,14 @@ func TestPrintedFindings(t *testing.T) {
 	if wide := f.High - f.Low; wide > 1e-5 {
 		t.Errorf("two figures with six digits leave %g open", wide)
 	}
+	if c := r.Cells[0]; c.Low >= c.Center || c.High <= c.Center {
+		t.Errorf("the digits of %+v leave nothing open", c)
+	}
+	for _, c := range r.Charts {
+		if strings.Contains(c.Caption+c.Alt, "trial") || strings.Contains(c.Caption, "blocks") {
+			t.Errorf("chart %s speaks of trials: %s %s", c.ID, c.Caption, c.Alt)
+		}
+	}
 	if !strings.Contains(r.Answer, "Of 26 printed conclusions 26 follow") {
 		t.Errorf("answer %q", r.Answer)
 	}
