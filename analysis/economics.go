@@ -89,6 +89,9 @@ func (e *Economy) Tables() []Table {
 		add(e.consolidationTable(), e.fleetEnergyTable())
 	}
 	add(e.ownershipTables()...)
+	if len(out) > 0 {
+		add(e.termsTable())
+	}
 	return out
 }
 

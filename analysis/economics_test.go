@@ -263,6 +263,13 @@ func TestOwnershipOfAMeasuredRun(t *testing.T) {
 			t.Errorf("%s is %s, want %s", column, got, want)
 		}
 	}
+	terms := tableNamed(t, tables, "money-terms")
+	for term, want := range map[string]string{"tariff": "0.1 USD/kWh", "PUE": "1.5", "CO2e of the energy": "400 g/kWh", "operations, a host and year, years 1 to 3 of age": "100.00 USD",
+		"operations, a host and year, from year 4 of age on": "300.00 USD", "owned today": "10 old, 3 years in service", "years": "5"} {
+		if got := entry(t, terms, "value", term); got != want {
+			t.Errorf("%s is disclosed as %q, want %q", term, got, want)
+		}
+	}
 	flips := tableNamed(t, tables, "money-sensitivity")
 	if entry(t, flips, "turns at", "buy 5 new", "size=s", "work of one new") == "" || entry(t, flips, "turns at", "buy 5 new", "size=s", "price of new") != "3,007.00" {
 		t.Errorf("flips %q", flips.Rows)
