@@ -53,7 +53,10 @@ type config struct {
 	verify  bool
 	io      ring.Backend
 	raw     bool // see ring.Config
-	timeout time.Duration
+	// patience is how long the replies of an open loop may lie in the socket
+	// before they are taken, since the kernel stamps them; 0 where it does not.
+	patience time.Duration
+	timeout  time.Duration
 }
 
 // dataSpec says what values are. Values depend on nothing but their key, so
@@ -157,6 +160,9 @@ func (c *config) setShape(p *load.Params) (err error) {
 		return fmt.Errorf("%d workers share %d connections: expected at least one each", c.workers, c.connections)
 	}
 	c.io, c.raw = ring.Backend(p.String("io")), true // the driver provides processors enough
+	if common := c.spec.Common; (common.Rate > 0 || len(common.Steps) > 0) && c.target.network == "tcp" {
+		c.patience = common.Quantum
+	}
 	c.timeout = c.spec.Common.OpTimeout
 	if c.timeout <= 0 {
 		c.timeout = 5 * time.Second

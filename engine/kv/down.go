@@ -64,6 +64,7 @@ func (w *worker) later(c *conn) {
 
 // fail ends the operations up to group end.
 func (w *worker) fail(c *conn, end uint32, status load.OpStatus, err error) {
+	w.stamp = 0
 	for c.head != end {
 		w.complete(c, c.at(c.head).left, status, 0, 0, err)
 	}

@@ -56,7 +56,7 @@ const (
 func (c *config) fill(ctx context.Context, progress func(float64)) error {
 	f := *c
 	f.sets, f.gets, f.command, f.verify, f.expiry, f.reconnectEvery = 1, 0, nil, false, expiry{}, 0
-	f.setKeys.Pattern, f.raw = gen.Parallel, false
+	f.setKeys.Pattern, f.raw, f.patience = gen.Parallel, false, 0
 	f.pipeline = max(min(fillPipeline, fillBytes/(c.data.sizes.Max()+1)), 1)
 	if f.proto == text {
 		f.proto = metaQuiet

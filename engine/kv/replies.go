@@ -131,6 +131,9 @@ func (w *worker) complete(c *conn, n uint32, status load.OpStatus, items uint32,
 	}
 	if a.Count == 0 {
 		*a = load.Completion{Intended: g.intended, Sent: g.sent, Slot: c.slot, Kind: g.kind, Status: status, Err: err}
+		if w.stamp != 0 {
+			a.Done = max(w.stamp, g.sent)
+		}
 	}
 	a.Count += n
 	a.Items += items

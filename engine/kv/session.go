@@ -27,6 +27,9 @@ func newSession(c *config) *session {
 			s.backend = fmt.Sprintf("%s (%v)", ring.Epoll, err)
 		}
 	}
+	if c.patience > 0 {
+		s.backend += ", receive stamps of the kernel"
+	}
 	if c.tls != nil {
 		s.backend += ", TLS in the generator"
 	}

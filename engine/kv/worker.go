@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bakeoff/internal/osenv"
 	"bakeoff/load"
 	"bakeoff/load/gen"
 	"bakeoff/load/ring"
@@ -33,6 +34,10 @@ type worker struct {
 	acc     load.Completion   // completions alike, not yet in out
 	errs    errorTexts
 
+	wall   osenv.Clock
+	offset int64 // of the wall clock from the measuring clock, in nanoseconds
+	stamp  int64 // clock nanoseconds at which the kernel received what is being handled; 0: unknown
+
 	nextScan int64 // clock nanoseconds of the next look for operations timed out
 	down     int   // connections that are not up
 	allDown  int64 // clock nanoseconds since when none is up; 0 while one is
@@ -44,11 +49,11 @@ type worker struct {
 func newWorker(ctx context.Context, c *config, i, n int, reconnects *atomic.Uint64) (_ *worker, err error) {
 	first, last := gen.Share(uint64(c.connections), i, n)
 	count := int(last - first)
-	w := &worker{c: c, clock: c.spec.Clock, quiet: c.proto == metaQuiet, nextScan: math.MinInt64}
+	w := &worker{c: c, clock: c.spec.Clock, wall: osenv.System{}, quiet: c.proto == metaQuiet, nextScan: math.MinInt64}
 	if err := w.makeRequests(i, n); err != nil {
 		return nil, err
 	}
-	w.loop, err = ring.New(ring.Config{Backend: c.io, Conns: count, BufferSize: c.bufferSize(), Raw: c.raw})
+	w.loop, err = ring.New(ring.Config{Backend: c.io, Conns: count, BufferSize: c.bufferSize(), Raw: c.raw, Stamps: c.patience > 0})
 	if err != nil {
 		return nil, err
 	}
@@ -313,7 +318,7 @@ func (w *worker) Reap(dst []load.Completion, until int64) ([]load.Completion, er
 		if len(w.out) > had {
 			wait = 0
 		}
-		events, err := w.loop.Wait(time.Duration(wait))
+		events, err := w.await(time.Duration(wait))
 		for i := range events {
 			w.handle(&events[i])
 		}
@@ -323,6 +328,21 @@ func (w *worker) Reap(dst []load.Completion, until int64) ([]load.Completion, er
 			return out, err
 		}
 	}
+}
+
+// await waits for replies. Where the kernel stamps them, those of an open loop
+// may wait a little for one another: one wake-up serves many.
+func (w *worker) await(wait time.Duration) ([]ring.Event, error) {
+	patience := w.c.patience
+	if patience == 0 {
+		return w.loop.Wait(wait)
+	}
+	events, err := w.loop.WaitOut(min(wait, patience))
+	if len(events) == 0 && err == nil && wait > patience {
+		events, err = w.loop.Wait(wait - patience)
+	}
+	w.offset = w.wall.Now().UnixNano() - w.clock.Now()
+	return events, err
 }
 
 // look does what is due beside sending and receiving and returns when the next
@@ -342,6 +362,9 @@ func (w *worker) handle(e *ring.Event) {
 	c := w.conns[e.Conn.Tag]
 	if c.ring != e.Conn {
 		return // of a connection that was closed while these events were handled
+	}
+	if w.stamp = 0; e.Stamp != 0 {
+		w.stamp = e.Stamp - w.offset
 	}
 	err := e.Err
 	if err == nil && c.sealed != nil {

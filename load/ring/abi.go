@@ -26,6 +26,7 @@ const (
 
 const (
 	opPollAdd = 6
+	opRecvMsg = 10
 	opSend    = 26
 	opRecv    = 27
 )

@@ -22,6 +22,8 @@ type epoll struct {
 	least  int     // the least room worth a receive
 	ready  []*Conn // those that may have something to read
 	raw    bool
+	stamps bool
+	inbox  inbox
 	coarse bool // the kernel has no epoll_pwait2 (before 5.11)
 	ts     unix.Timespec
 }
@@ -35,7 +37,7 @@ const (
 
 func newEpoll(l *Loop, cfg Config) (*epoll, error) {
 	e := &epoll{
-		l: l, fd: -1, wakeF: -1, raw: cfg.Raw, least: cfg.BufferSize,
+		l: l, fd: -1, wakeF: -1, raw: cfg.Raw, stamps: cfg.Stamps, least: cfg.BufferSize,
 		events: make([]unix.EpollEvent, min(cfg.Conns+1, 1024)),
 		arena:  make([]byte, max(64*cfg.BufferSize, 256<<10)),
 		ready:  make([]*Conn, 0, cfg.Conns),
@@ -57,6 +59,9 @@ func newEpoll(l *Loop, cfg Config) (*epoll, error) {
 }
 
 func (e *epoll) add(c *Conn) error {
+	if e.stamps {
+		stampReceives(c.fd)
+	}
 	ev := unix.EpollEvent{Events: edge, Fd: c.slot}
 	return unix.EpollCtl(e.fd, unix.EPOLL_CTL_ADD, c.fd, &ev)
 }
@@ -67,9 +72,13 @@ func (e *epoll) remove(c *Conn) bool {
 	return true
 }
 
-func (e *epoll) wait(timeout int64) error {
+func (e *epoll) wait(timeout int64, out bool) error {
 	if err := e.flush(); err != nil {
 		return err
+	}
+	if out && len(e.l.events) == 0 && len(e.ready) == 0 {
+		e.pause(timeout)
+		timeout = 0
 	}
 	e.used = 0
 	if len(e.ready) > 0 {
@@ -171,6 +180,16 @@ func (e *epoll) sleep(call, timeout uintptr) (n uintptr, errno syscall.Errno) {
 	return n, errno
 }
 
+// pause sleeps, whatever arrives.
+func (e *epoll) pause(timeout int64) {
+	e.ts = unix.NsecToTimespec(timeout)
+	if e.raw {
+		_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&e.ts)), 0, 0)
+		return
+	}
+	_, _, _ = syscall.Syscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&e.ts)), 0, 0)
+}
+
 // note takes in one event.
 func (e *epoll) note(ev *unix.EpollEvent) error {
 	if ev.Fd == wakeSlot {
@@ -222,7 +241,7 @@ func (e *epoll) drain(c *Conn) bool {
 		if len(room) < e.least {
 			return false
 		}
-		n, errno := recv(c.fd, room)
+		n, stamp, errno := e.recv(c.fd, room)
 		switch {
 		case errno == syscall.EAGAIN:
 			return true
@@ -235,7 +254,7 @@ func (e *epoll) drain(c *Conn) bool {
 			e.l.failed(c, io.EOF)
 			return true
 		}
-		e.l.received(c, room[:n:n])
+		e.l.received(c, room[:n:n], stamp)
 		e.used += (n + dataAlign - 1) &^ (dataAlign - 1)
 		// A short read has emptied the socket (epoll(7)), unless its end is still to be seen.
 		if n < len(room) && !c.hangup {
@@ -266,12 +285,15 @@ func send(fd int, b []byte) (int, syscall.Errno) {
 	return int(n), 0
 }
 
-func recv(fd int, b []byte) (int, syscall.Errno) {
+func (e *epoll) recv(fd int, b []byte) (int, int64, syscall.Errno) {
+	if e.stamps {
+		return e.inbox.recv(fd, b)
+	}
 	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
 	if errno != 0 {
-		return 0, errno
+		return 0, 0, errno
 	}
-	return int(n), 0
+	return int(n), 0, 0
 }
 
 func wakeUp(fd int) error {

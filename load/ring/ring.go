@@ -39,6 +39,9 @@ type Config struct {
 	// get nothing of a processor that waits like this until the scheduler
 	// interrupts the wait, as it does every 10 ms.
 	Raw bool
+	// Stamps has the kernel stamp what it receives (SO_TIMESTAMPING, software),
+	// where the kind of socket can: TCP, not Unix. It costs some 0.2 us a receive.
+	Stamps bool
 	// Buffers is how many such buffers there are, a power of two; 0 is one a
 	// connection. Fewer cost less memory and more system calls.
 	Buffers int
@@ -78,6 +81,9 @@ type Event struct {
 	Conn *Conn
 	// Data was received. It belongs to the loop again at the next Wait.
 	Data []byte
+	// Stamp is when the kernel received the last of Data, in nanoseconds of
+	// Unix time; 0 where it did not say.
+	Stamp int64
 	// Err ends the connection, which the caller must Remove: io.EOF where the
 	// peer closed it, else the system's error, such as ECONNRESET. It comes once.
 	Err error
@@ -99,8 +105,9 @@ type backend interface {
 	// not, the backend frees it later through Loop.freed.
 	remove(c *Conn) bool
 	// wait sends what is on the loop's dirty list, waits (timeout in
-	// nanoseconds), and appends to its events.
-	wait(timeout int64) error
+	// nanoseconds), and appends to its events. Out has it wait to the end,
+	// whatever arrives.
+	wait(timeout int64, out bool) error
 	wake() error
 	close() error
 }
@@ -241,10 +248,17 @@ func (l *Loop) freed(c *Conn) {
 // passed (0: does not wait; negative: waits without end) or Wake was called.
 // It may return early without an event. The events and their data are valid
 // until the next Wait.
-func (l *Loop) Wait(timeout time.Duration) ([]Event, error) {
+func (l *Loop) Wait(timeout time.Duration) ([]Event, error) { return l.wait(timeout, false) }
+
+// WaitOut is Wait that does not return before timeout has passed, whatever
+// arrives: what arrived by then comes at once, for one wake-up. Only signals
+// end it early.
+func (l *Loop) WaitOut(timeout time.Duration) ([]Event, error) { return l.wait(timeout, timeout > 0) }
+
+func (l *Loop) wait(timeout time.Duration, out bool) ([]Event, error) {
 	l.events = l.events[:0]
 	l.stats.Waits++
-	if err := l.backend.wait(int64(timeout)); err != nil {
+	if err := l.backend.wait(int64(timeout), out); err != nil {
 		return nil, fmt.Errorf("waiting in the %s loop: %w", l.name, err)
 	}
 	return l.events, nil
@@ -271,9 +285,9 @@ func (l *Loop) Close() error {
 	return nil
 }
 
-func (l *Loop) received(c *Conn, data []byte) {
+func (l *Loop) received(c *Conn, data []byte, stamp int64) {
 	l.stats.Receives++
-	l.events = append(l.events, Event{Conn: c, Data: data})
+	l.events = append(l.events, Event{Conn: c, Data: data, Stamp: stamp})
 }
 
 func (l *Loop) failed(c *Conn, err error) {

@@ -14,7 +14,8 @@ func newURing(l *Loop, cfg Config) (u *uring, err error) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
 		return nil, errors.New("the io_uring backend needs a little-endian machine")
 	}
-	u = &uring{l: l, fd: -1, wakeF: -1, raw: cfg.Raw, bufSize: cfg.BufferSize}
+	u = &uring{l: l, fd: -1, wakeF: -1, raw: cfg.Raw, stamps: cfg.Stamps, bufSize: cfg.BufferSize}
+	u.msg.Controllen = controlSize
 	defer func(made *uring) { // the result may be nil by then
 		if err != nil {
 			_ = made.close()

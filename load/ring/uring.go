@@ -34,6 +34,9 @@ type uring struct {
 	wakeF int // eventfd
 	raw   bool
 
+	stamps bool
+	msg    unix.Msghdr // what a receive with a stamp asks for
+
 	rings, sqeMem  []byte
 	sqes           []sqe
 	owners         []*Conn // by SQE: the connection whose Out it sends, else nil
@@ -113,6 +116,9 @@ func (u *uring) armRecv(c *Conn) error {
 		return err
 	}
 	s.opcode, s.flags, s.ioprio = opRecv, sqeFixedFile|sqeBufferSelect, recvMultishot
+	if u.stamps {
+		s.opcode, s.addr, s.len = opRecvMsg, uint64(uintptr(unsafe.Pointer(&u.msg))), 1
+	}
 	s.fd, s.userData = c.slot, forRecv|uint64(c.slot)
 	c.armed = true
 	return nil
@@ -156,6 +162,9 @@ func (u *uring) setFile(slot int32, fd int) error {
 }
 
 func (u *uring) add(c *Conn) error {
+	if u.stamps {
+		stampReceives(c.fd)
+	}
 	if err := u.setFile(c.slot, c.fd); err != nil {
 		return err
 	}
@@ -171,7 +180,7 @@ func (u *uring) remove(c *Conn) bool {
 	return !c.armed && !c.polling
 }
 
-func (u *uring) wait(timeout int64) error {
+func (u *uring) wait(timeout int64, out bool) error {
 	u.recycle()
 	if err := u.rearm(); err != nil {
 		return err
@@ -187,7 +196,7 @@ func (u *uring) wait(timeout int64) error {
 	}
 	u.l.dirty = u.l.dirty[:0]
 	for first := true; first || u.queued > 0; first = false {
-		if err := u.enter(timeout); err != nil {
+		if err := u.enter(timeout, out); err != nil {
 			return err
 		}
 		if err := u.reap(); err != nil {
@@ -218,7 +227,7 @@ func (u *uring) rearm() error {
 // submit makes room in the submission ring, without waiting.
 func (u *uring) submit() error {
 	for u.queued > 0 {
-		if err := u.enter(0); err != nil {
+		if err := u.enter(0, false); err != nil {
 			return err
 		}
 		if err := u.reap(); err != nil {
@@ -228,8 +237,9 @@ func (u *uring) submit() error {
 	return nil
 }
 
-// enter submits what is queued and waits for a completion until timeout.
-func (u *uring) enter(timeout int64) error {
+// enter submits what is queued and waits until timeout for a completion, or for
+// more than there can be.
+func (u *uring) enter(timeout int64, out bool) error {
 	atomic.StoreUint32(u.sqTail, u.tail)
 	u.arg.timeout = 0
 	if timeout > 0 {
@@ -237,6 +247,9 @@ func (u *uring) enter(timeout int64) error {
 		u.arg.timeout = uint64(uintptr(unsafe.Pointer(&u.ts)))
 	}
 	least := uintptr(1)
+	if out {
+		least = uintptr(len(u.cqes))
+	}
 	if timeout == 0 || atomic.LoadUint32(u.cqTail) != *u.cqHead {
 		least = 0
 	}
@@ -304,9 +317,14 @@ func (u *uring) onRecv(c *Conn, q cqe) {
 	if q.res > 0 {
 		bid := uint16(q.flags >> 16)
 		u.lent = append(u.lent, bid)
-		if !c.closed {
-			at := int(bid) * u.bufSize
-			u.l.received(c, u.bufMem[at:at+int(q.res):at+int(q.res)])
+		at, stamp := int(bid)*u.bufSize, int64(0)
+		data := u.bufMem[at : at+int(q.res) : at+int(q.res)]
+		if u.stamps {
+			data, stamp = unpack(data)
+			q.res = int32(len(data))
+		}
+		if !c.closed && len(data) > 0 {
+			u.l.received(c, data, stamp)
 		}
 	}
 	if c.closed {
