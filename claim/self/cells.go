@@ -84,7 +84,7 @@ func tell(n *node, keys ...string) {
 
 // printedKey finds the measure that an object names, among those that count.
 func (a *auditor) printedKey(n *node, member string) (measureKey, bool) {
-	for _, key := range a.measureKeys() {
+	for _, key := range a.keys {
 		if key.measure == n.str(member) && a.workloadName(key.workload) == n.str("workload") {
 			return key, true
 		}
@@ -103,9 +103,9 @@ type cellView struct {
 	cv                float64 // percent; NaN where there is none
 }
 
-// cellView summarises a measure in a cell: by the geometric mean with the t
+// workCell summarises a measure in a cell: by the geometric mean with the t
 // interval of the logarithms, or the arithmetic one where a value has none.
-func (a *auditor) cellView(key measureKey, cell record.Cell) cellView {
+func (a *auditor) workCell(key measureKey, cell record.Cell) cellView {
 	c := cellView{key: key, cell: cell, unit: a.kinds[key].Unit, cv: math.NaN()}
 	c.values, c.blocks = a.samples.row(key, cell.Key())
 	n := len(c.values)
@@ -128,11 +128,11 @@ func (a *auditor) cellView(key measureKey, cell record.Cell) cellView {
 	return c
 }
 
-// cellViews are all measures in all cells.
-func (a *auditor) cellViews() (out []cellView) {
-	for _, key := range a.measureKeys() {
+// workCells summarises all measures in all cells.
+func (a *auditor) workCells() (out []cellView) {
+	for _, key := range a.keys {
 		for _, cell := range a.plan.Cells() {
-			if c := a.cellView(key, cell); len(c.values) > 0 {
+			if c := a.workCell(key, cell); len(c.values) > 0 {
 				out = append(out, c)
 			}
 		}
@@ -140,28 +140,31 @@ func (a *auditor) cellViews() (out []cellView) {
 	return out
 }
 
-func (a *auditor) cellName(c cellView) string {
-	return strings.Join([]string{a.workloadName(c.key.workload), c.key.measure, c.cell.Key()}, "\x00")
+// cellView finds a measure's summary in a cell; without values where there is
+// none.
+func (a *auditor) cellView(key measureKey, cell record.Cell) cellView {
+	return a.cellAt[cellName(key, cell.Key())]
+}
+
+func cellName(key measureKey, cell string) string {
+	return strings.Join([]string{key.workload, key.measure, cell}, "\x00")
 }
 
 // auditCells audits every measure in every cell, and that none is left out.
 func (a *auditor) auditCells() {
-	views := map[string]cellView{}
-	for _, c := range a.cellViews() {
-		views[a.cellName(c)] = c
-	}
 	seen := map[string]bool{}
 	for _, n := range a.report.at("cells").list() {
-		name := strings.Join([]string{n.str("workload"), n.str("measure"), cellKey(n.at("cell"))}, "\x00")
-		if c, ok := views[name]; ok && !seen[name] {
+		key, known := a.printedKey(n, "measure")
+		name := cellName(key, cellKey(n.at("cell")))
+		if c, ok := a.cellAt[name]; known && ok && !seen[name] {
 			seen[name] = true
 			a.auditCell(n, c)
 		}
 	}
 	s := newSheet("cells", a.report.at("cells"))
-	for _, c := range a.cellViews() {
-		if s.numbers++; !seen[a.cellName(c)] {
-			s.fault("%s is left out", strings.ReplaceAll(a.cellName(c), "\x00", " "))
+	for _, c := range a.cells {
+		if s.numbers++; !seen[cellName(c.key, c.cell.Key())] {
+			s.fault("%s of %s is left out", c.key.measure, c.cell.Key())
 		}
 	}
 	a.add(s)
@@ -200,8 +203,8 @@ func (f floor) differs() bool {
 	return f.verdict[0] == analysis.Better || f.verdict[0] == analysis.Worse
 }
 
-// floors compares the baseline with its twin of the same block.
-func (a *auditor) floors() (out []floor) {
+// workFloors compares the baseline with its twin of the same block.
+func (a *auditor) workFloors() (out []floor) {
 	level := 1 - familyError/float64(max(a.plan.Family(), 1))
 	for _, m := range a.plan.Primary {
 		for key := range a.twins.values {
@@ -257,7 +260,7 @@ func (f floor) pieces() []piece {
 
 // auditNoise audits the noise floor of the lab.
 func (a *auditor) auditNoise() {
-	floors := a.floors()
+	floors := a.floors
 	list := a.report.at("noise_floor")
 	s := newSheet("noise floor", list)
 	used := make([]bool, len(floors))
@@ -344,7 +347,8 @@ func (a *auditor) auditTrial(n *node, v *trialView) {
 	a.add(s)
 }
 
-func sortedMeasures(values map[measureKey]float64) []measureKey {
+// sortedMeasures lists the keys by workload and name.
+func sortedMeasures[V any](values map[measureKey]V) []measureKey {
 	keys := make([]measureKey, 0, len(values))
 	for key := range values {
 		keys = append(keys, key)

@@ -46,7 +46,7 @@ func (a *auditor) auditCharts() {
 
 func (a *auditor) chartAudits() map[string]chartAudit {
 	out := map[string]chartAudit{}
-	for _, key := range a.measureKeys() {
+	for _, key := range a.keys {
 		workload := a.workloadName(key.workload)
 		out[chartName("bars", workload, key.measure)] = func(s *sheet, n *node) { a.barChart(s, n, key) }
 		out[chartName("effects", workload, key.measure)] = func(s *sheet, n *node) { a.forestChart(s, n, key) }
@@ -59,6 +59,10 @@ func (a *auditor) chartAudits() map[string]chartAudit {
 		out[chartName("latency", name)] = func(s *sheet, n *node) { a.percentileChart(s, n, w.Name) }
 		out[chartName("time", name)] = func(s *sheet, n *node) { a.timeChart(s, n, w.Name, a.rateOverTime) }
 		out[chartName("cpu", name)] = func(s *sheet, n *node) { a.timeChart(s, n, w.Name, a.cpuOverTime) }
+	}
+	out["graded-power"] = func(s *sheet, n *node) { a.gradedChart(s, n, "W", func(x systemView) *estimate { return x.watts }) }
+	out["graded-work-per-joule"] = func(s *sheet, n *node) {
+		a.gradedChart(s, n, "ops/J", func(x systemView) *estimate { return x.perWatt })
 	}
 	return out
 }
@@ -194,13 +198,13 @@ func (a *auditor) forestChart(s *sheet, n *node, key measureKey) {
 	var values, lows, highs []truth
 	var words [][]piece
 	margin := 0.0
-	for i, x := range a.wanted() {
+	for i, x := range a.wanted {
 		if x.key != key || !x.contrast.log || x.n() < 2 {
 			continue
 		}
 		margin = x.margin
 		label := x.effect.Factor + ": " + x.effect.Against + " against " + x.effect.Base
-		if where := without(x.effect.Where, plan.WorkloadFactor); len(where) > 0 {
+		if where := fixedLevels(x.effect.Effect); len(where) > 0 {
 			label += " at " + where.Key()
 		}
 		labels = append(labels, label)

@@ -231,7 +231,8 @@ func (a *auditor) repetitionPieces() []piece {
 	r := a.plan.Repeat
 	out := []piece{saysNumber("the number of blocks", countTruth(r.Blocks))}
 	if r.Pilot > 0 {
-		out = []piece{saysNumber("the pilot's blocks", countTruth(r.Pilot)), saysNumber("the half-width wanted", percentTruth(r.Until)), saysNumber("the most blocks", countTruth(r.Max))}
+		out = []piece{saysNumber("the pilot's blocks", countTruth(r.Pilot)), saysNumber("the half-width wanted", percentTruth(r.Until)), saysNumber("the most blocks", countTruth(r.Max)),
+			saysNumber("how much more all blocks may spread", plainTruth(luckyPilot))}
 	}
 	out = append(out, saysNumber("the number of retries", countTruth(a.plan.Retries)))
 	return append(out, a.hardNames()...)

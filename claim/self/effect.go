@@ -151,8 +151,12 @@ type basis struct {
 	beyond int
 }
 
+// luckyPilot is how much more than the pilot all blocks may spread before the
+// pilot counts as lucky.
+const luckyPilot = 1.5
+
 // basisOf is that of all blocks, or of the pilot of Stein's two stages, unless
-// all blocks spread half as much again as the pilot and make the wider interval.
+// all blocks spread luckyPilot times as much and make the wider interval.
 func (c contrastView) basisOf(pilotBlocks int, alpha float64) basis {
 	var pilot []float64
 	for i, b := range c.blocks {
@@ -165,7 +169,7 @@ func (c contrastView) basisOf(pilotBlocks int, alpha float64) basis {
 		return all
 	}
 	first := basis{sd: deviationOf(pilot), df: len(pilot) - 1, pilot: len(pilot)}
-	if all.sd > 1.5*first.sd && all.half(1, alpha) > first.half(1, alpha) {
+	if all.sd > luckyPilot*first.sd && all.half(1, alpha) > first.half(1, alpha) {
 		all.beyond = len(pilot)
 		return all
 	}
@@ -200,10 +204,11 @@ type expected struct {
 
 func (x *expected) n() int { return len(x.contrast.values) }
 
-// wanted lists the findings of the primary measures in the report's order.
-func (a *auditor) wanted() (out []*expected) {
+// workFindings works out the findings of the primary measures, in the report's
+// order.
+func (a *auditor) workFindings() (out []*expected) {
 	for _, m := range a.plan.Primary {
-		anywhere := slices.ContainsFunc(a.measureKeys(), func(k measureKey) bool { return k.measure == m.Measure })
+		anywhere := slices.ContainsFunc(a.keys, func(k measureKey) bool { return k.measure == m.Measure })
 		for _, e := range a.plan.Effects() {
 			key, found := a.samples.find(e.Workload, m.Measure)
 			if !a.concerns(key, e) || !found && anywhere {
@@ -225,17 +230,6 @@ func (a *auditor) concerns(key measureKey, e plan.Effect) bool {
 		return key.workload == e.Workload
 	}
 	return !a.plan.Together || e.Workload == a.plan.Workloads[0].Name
-}
-
-// measureKeys lists what was observed in the trials that count.
-func (a *auditor) measureKeys() (keys []measureKey) {
-	for key := range a.samples.values {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(x, y measureKey) int {
-		return strings.Compare(x.workload+"\x00"+x.measure, y.workload+"\x00"+y.measure)
-	})
-	return keys
 }
 
 // work works a finding out.

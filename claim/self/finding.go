@@ -89,20 +89,27 @@ func kindName(k plan.EffectKind) string {
 	return string(k)
 }
 
-// identity tells findings of a report apart.
-func (a *auditor) identity(e plan.Effect, key measureKey) string {
-	var where record.Cell
-	for _, l := range e.Where {
-		if l.Factor != plan.WorkloadFactor {
-			where = append(where, l)
-		}
+// findingID names a finding: workload, measure, factor, levels and what is fixed.
+func findingID(e plan.Effect, key measureKey) string {
+	parts := []string{key.measure, e.Factor, e.Base + " - " + e.Against}
+	if e.Workload != "" {
+		parts = append([]string{e.Workload}, parts...)
 	}
-	return strings.Join([]string{a.workloadName(key.workload), key.measure, kindName(e.Kind), e.Factor, e.Base, e.Against, where.Key()}, "\x00")
+	id := strings.Join(parts, " / ")
+	for _, l := range fixedLevels(e) {
+		id += " @ " + l.Factor + "=" + l.Level
+	}
+	return id
 }
 
-func printedIdentity(n *node) string {
-	return strings.Join([]string{n.str("workload"), n.str("measure"), n.str("kind"), n.str("factor"), n.str("base"), n.str("against"),
-		cellKey(n.at("where"))}, "\x00")
+// fixedLevels are those that an effect holds, without the workload's.
+func fixedLevels(e plan.Effect) (out record.Cell) {
+	for _, l := range e.Where {
+		if l.Factor != plan.WorkloadFactor {
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 // cellKey is the key of a printed cell: factor=level, joined by ", ".
@@ -114,7 +121,7 @@ func cellKey(n *node) string {
 	return cell.Key()
 }
 
-// tellCell marks a cell's names as looked at: it was found by them.
+// tellCell marks a cell's names as looked at: they were compared.
 func tellCell(n *node) {
 	for _, l := range n.list() {
 		for _, item := range l.items {
@@ -128,13 +135,13 @@ func tellCell(n *node) {
 func (a *auditor) auditFindings() {
 	wanted := map[string]*expected{}
 	var order []string
-	for _, x := range a.wanted() {
-		id := a.identity(x.effect.Effect, x.key)
+	for _, x := range a.wanted {
+		id := findingID(x.effect.Effect, x.key)
 		wanted[id], order = x, append(order, id)
 	}
 	seen := map[string]bool{}
 	for _, n := range a.report.at("findings").list() {
-		id := printedIdentity(n)
+		id := n.str("id")
 		x := wanted[id]
 		if x == nil {
 			x = a.described(id)
@@ -148,7 +155,7 @@ func (a *auditor) auditFindings() {
 	s := newSheet("findings on primary measures", a.report.at("findings"))
 	for _, id := range order {
 		if s.numbers++; !seen[id] {
-			s.fault("%s is left out", strings.ReplaceAll(id, "\x00", " "))
+			s.fault("%s is left out", id)
 		}
 	}
 	a.add(s)
@@ -157,8 +164,8 @@ func (a *auditor) auditFindings() {
 // described finds the effect and measure of a finding that is not judged.
 func (a *auditor) described(id string) *expected {
 	for _, e := range a.plan.Effects() {
-		for _, key := range a.measureKeys() {
-			if a.identity(e, key) != id || !a.concerns(key, e) {
+		for _, key := range a.keys {
+			if findingID(e, key) != id || !a.concerns(key, e) {
 				continue
 			}
 			x := &expected{effect: viewEffect(a.plan, e), key: key, known: true}
@@ -172,12 +179,7 @@ func (a *auditor) described(id string) *expected {
 // auditFinding audits one finding, a claim for each of its figures.
 func (a *auditor) auditFinding(n *node, x *expected) {
 	name := "finding " + n.str("id")
-	for _, key := range []string{"id", "workload", "measure", "factor", "base", "against"} {
-		if m := n.at(key); m != nil {
-			m.told = true // it was found by these
-		}
-	}
-	tellCell(n.at("where"))
+	tell(n, "id")
 	claim := func(what string, audit func(s *sheet)) {
 		s := newSheet(name+": "+what, n.at(strings.ReplaceAll(what, " ", "_")))
 		if s.outcome.Line == 0 {
@@ -212,6 +214,7 @@ func (a *auditor) auditFinding(n *node, x *expected) {
 // findingFrame audits what a finding says of its design.
 func (a *auditor) findingFrame(n *node, x *expected, claim func(string, func(*sheet))) {
 	c := x.contrast
+	claim("subject", func(s *sheet) { a.findingSubject(s, n, x) })
 	claim("n", func(s *sheet) { s.count(n.at("n"), "n", x.n()) })
 	claim("margin", func(s *sheet) { s.number(n.at("margin"), "margin", plainTruth(x.margin)) })
 	claim("confidence", func(s *sheet) { s.number(n.at("confidence"), "confidence", plainTruth(x.level)) })
@@ -246,6 +249,25 @@ func (a *auditor) findingFrame(n *node, x *expected, claim func(string, func(*sh
 		s.speaks(n.at("method"), "method", pieces...)
 		s.speaks(n.at("replicated"), "replicated", a.hardNames()...)
 	})
+}
+
+// findingSubject audits what a finding says that it compares.
+func (a *auditor) findingSubject(s *sheet, n *node, x *expected) {
+	e := x.effect
+	kind := string(e.Kind)
+	if e.Kind == plan.StepEffect {
+		kind = string(plan.MainEffect)
+	}
+	s.same(n.at("kind"), "kind", kind)
+	s.same(n.at("factor"), "factor", e.Factor)
+	s.same(n.at("base"), "base", e.Base)
+	s.same(n.at("against"), "against", e.Against)
+	s.same(n.at("measure"), "measure", x.key.measure)
+	s.same(n.at("workload"), "workload", a.workloadName(x.key.workload))
+	if got, want := cellKey(n.at("where")), fixedLevels(e.Effect).Key(); got != want {
+		s.fault("where is printed as %q; the plan says %q", got, want)
+	}
+	tellCell(n.at("where"))
 }
 
 // hardNames are the names of the factors that are changed between whole plots.

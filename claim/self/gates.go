@@ -205,7 +205,7 @@ func (a *auditor) runTallies() map[string]tally {
 	_, more, err := plan.Next(a.plan, a.asOutcomes())
 	out["stopped-early"] = one(more || err != nil)
 	findings := a.primaryFindings()
-	for i, x := range a.wanted() {
+	for i, x := range a.wanted {
 		if i >= len(findings) {
 			break
 		}
@@ -229,7 +229,7 @@ func (a *auditor) runTallies() map[string]tally {
 	for _, w := range a.attritionLooks() {
 		out["uneven-losses"] = out["uneven-losses"].plus(w)
 	}
-	for _, f := range a.floors() {
+	for _, f := range a.floors {
 		out["noise-floor"] = out["noise-floor"].plus(look{objected: f.differs()})
 	}
 	for _, gate := range []string{"too-few-blocks", "not-observed", "precision-not-reached", "undeclared-difference", "drift-across-blocks", "uneven-losses", "noise-floor"} {
@@ -286,7 +286,7 @@ func (a *auditor) auditRunWarnings() {
 			add("uneven-losses", record.SeveritySoft, l.subject, l.pieces...)
 		}
 	}
-	for _, f := range a.floors() {
+	for _, f := range a.floors {
 		if f.differs() {
 			add("noise-floor", record.SeveritySoft, f.key.measure, f.pieces()...)
 		}
@@ -315,7 +315,7 @@ func (a *auditor) matchRunWarnings(s *sheet, want []objected) {
 // blocks.
 func (a *auditor) driftLooks() (out []look) {
 	for _, m := range a.plan.Primary {
-		for _, key := range a.measureKeys() {
+		for _, key := range a.keys {
 			if key.measure == m.Measure {
 				out = append(out, a.driftOf(key))
 			}

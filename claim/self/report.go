@@ -73,6 +73,11 @@ type auditor struct {
 	lost     string // why no trial counts
 
 	samples, twins *grid
+	keys           []measureKey // of the samples
+	cells          []cellView
+	cellAt         map[string]cellView // by cellName
+	wanted         []*expected
+	floors         []floor
 
 	disagreed []*sheet // trials that the analysis observes otherwise
 	outcomes  []claim.Outcome
@@ -86,7 +91,7 @@ func newAuditor(run *record.Run, p *plan.Plan) (*auditor, error) {
 	adopted := *p
 	adopted.Seed, adopted.AA = run.Manifest.Seed, p.AA || run.Manifest.AA
 	a := &auditor{run: run, plan: &adopted, views: map[record.TrialID]*trialView{},
-		observed: map[record.TrialID][]record.Observation{}, kinds: map[measureKey]record.Observation{},
+		observed: map[record.TrialID][]record.Observation{}, cellAt: map[string]cellView{}, kinds: map[measureKey]record.Observation{},
 		facts: &factBook{run: run, files: map[string]factSheet{}}}
 	obs, warnings, err := analysis.Observe(run, a.plan)
 	if err != nil {
@@ -106,9 +111,19 @@ func newAuditor(run *record.Run, p *plan.Plan) (*auditor, error) {
 	}
 	a.gather(warnings)
 	a.count()
+	a.addOverall()
 	a.samples, a.twins = a.grid(record.RoleMeasure), a.grid(record.RoleAA)
+	a.keys = sortedMeasures(a.samples.values)
+	a.cells, a.wanted, a.floors = a.workCells(), a.workFindings(), a.workFloors()
+	for _, c := range a.cells {
+		a.cellAt[cellName(c.key, c.cell.Key())] = c
+	}
 	return a, nil
 }
+
+// observedShare is how far apart a trial's value here and as it was observed may
+// be, as a share: a small growth of a large counter loses digits.
+const observedShare = 1e-7
 
 // take adds to a trial's own values what only the analysis observes, and
 // compares the rest.
@@ -124,8 +139,10 @@ func (a *auditor) take(v *trialView) {
 		case math.IsNaN(o.Value) || math.IsInf(o.Value, 0):
 		case !derived:
 			v.values[key] = o.Value
-		case math.Abs(own-o.Value) > 1e-9*math.Abs(own):
+		case math.Abs(own-o.Value) > observedShare*math.Abs(own):
 			s.fault("%s is observed as %v, but ledger, histograms and telemetry give %v", o.Measure, o.Value, own)
+		default:
+			v.values[key] = o.Value
 		}
 	}
 	if len(s.faults) > 0 {

@@ -1,6 +1,7 @@
 package self_test
 
 import (
+	"strings"
 	"testing"
 
 	"bakeoff/claim"
@@ -8,29 +9,97 @@ import (
 	"bakeoff/record"
 )
 
-const hosts = `
+const oneService = `
 hosts:
   client: {agent: local, cpus: "0"}
   server: {agent: local, price: 1000.00 USD}
+services:
+  s0: {host: server, command: [server, --port, "7000"], endpoint: "redis://127.0.0.1:7000", cpus: "1"}
+`
+
+const hosts = oneService + `  s1: {host: server, command: [server, --port, "7001"], endpoint: "redis://127.0.0.1:7001", cpus: "1"}
+`
+
+const primaries = `
+primary:
+  throughput: {better: higher, margin: 5%}
+  latency.p99: {better: lower, margin: 2.5%}
 `
 
 const twoServers = `
 title: Two servers, 1 against 2
 question: Which is faster, s0 or s1?` + hosts + `
-services:
-  s0: {host: server, command: [server, --port, "7000"], endpoint: "redis://127.0.0.1:7000", cpus: "1"}
-  s1: {host: server, command: [server, --port, "7001"], endpoint: "redis://127.0.0.1:7001", cpus: "1"}
 workloads:
   get: {engine: kv, source: client, warmup: 1s, window: 10s}
 factors:
   server:
     v1: {workloads.get.service: s0}
     v2: {workloads.get.service: s1}
+` + primaries
+
+// designs are plans of every form that a report can have.
+func designs() map[string]string {
+	return map[string]string{
+		"two servers":                    twoServers + "repeat: {blocks: 8}\n",
+		"many blocks, for the bootstrap": twoServers + "repeat: {blocks: 24}\n",
+		"two blocks":                     twoServers + "repeat: {blocks: 2}\n",
+		"pilot":                          twoServers + "repeat: {pilot: 8, until: 0.9%, max: 14}\n",
+		"three factors": `
+title: Two servers, three sizes, two depths` + hosts + `
+workloads:
+  get: {engine: kv, source: client, service: s0, warmup: 1s, window: 10s}
+factors:
+  server: {v1: {workloads.get.service: s0}, v2: {workloads.get.service: s1}}
+  value: {32: {workloads.get.value_size: 32}, 1K: {workloads.get.value_size: 1K}, 64K: {workloads.get.value_size: 64K}}
+  depth: {d1: {workloads.get.pipeline: 1}, d16: {workloads.get.pipeline: 16}}
+compare: [server, value, server x depth, server within value, depth within all]
+` + primaries + "repeat: {blocks: 5}\n",
+		"workloads": `
+title: Two workloads, one after the other` + hosts + `
+workloads:
+  get9: {engine: kv, source: client, service: s0, warmup: 1s, window: 10s}
+  set1: {engine: kv, source: client, service: s0, warmup: 1s, window: 10s, rate: 30k}
+factors:
+  server: {v1: {workloads.*.service: s0}, v2: {workloads.*.service: s1}}
+` + primaries + "repeat: {blocks: 4}\n",
+		"together": `
+title: Two workloads at once` + hosts + `
+together: true
+workloads:
+  get9: {engine: kv, source: client, service: s0, warmup: 1s, window: 10s}
+  set1: {engine: kv, source: client, service: s1, warmup: 1s, window: 10s, rate: 30k}
+factors:
+  size: {small: {workloads.*.value_size: 32}, large: {workloads.*.value_size: 1K}}
 primary:
   throughput: {better: higher, margin: 5%}
-  latency.p99: {better: lower, margin: 5%}
-repeat: {blocks: 8}
-`
+  host_cpu: {better: lower, margin: 3%}
+repeat: {blocks: 6}
+`,
+		"against itself": twoServers + "repeat: {blocks: 6}\naa: true\n",
+		"ladder": `
+title: A ladder of steps` + oneService + `
+ladder: true
+workloads:
+  get: {engine: kv, source: client, service: s0, warmup: 1s, window: 10s}
+factors:
+  step: {step 0: {workloads.get.pipeline: 1}, step 1: {workloads.get.pipeline: 4}, step 2: {workloads.get.pipeline: 16}}
+` + primaries + "repeat: {blocks: 6}\n",
+		"settings, hard": `
+title: A setting` + oneService + `
+workloads:
+  get: {engine: kv, source: client, service: s0, warmup: 1s, window: 10s}
+factors:
+  backlog2: {low: {settings.server.sysctl.net.core.somaxconn: 128}, high: {settings.server.sysctl.net.core.somaxconn: 4096}}
+hard: [backlog2]
+` + primaries + "repeat: {blocks: 6}\n",
+		"nothing compared": `
+title: One server` + oneService + `
+workloads:
+  get: {engine: kv, source: client, service: s0, warmup: 1s, window: 10s}
+repeat: {blocks: 3}
+`,
+	}
+}
 
 func audit(t testing.TB, b *bench, run *record.Run, report []byte) claim.Audit {
 	t.Helper()
@@ -49,12 +118,116 @@ func mustFollow(t *testing.T, a claim.Audit) {
 			t.Errorf("line %d: %s: %s %q", o.Line, o.ID, o.Text, o.Rows)
 		}
 	}
+	if len(a.Outcomes) < 50 {
+		t.Errorf("only %d claims were audited", len(a.Outcomes))
+	}
 }
 
-func TestAnHonestReportFollows(t *testing.T) {
-	b := newBench(t, twoServers)
-	run := b.run()
-	a := audit(t, b, run, b.printed(run))
-	mustFollow(t, a)
-	t.Log(len(a.Outcomes), a.Source)
+func TestHonestReportsFollow(t *testing.T) {
+	for name, src := range designs() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, src)
+			run := b.run()
+			mustFollow(t, audit(t, b, run, b.printed(run)))
+		})
+	}
+}
+
+// mishaps are what goes wrong in a run, or differs between its levels.
+func mishaps() map[string]func(*bench) {
+	return map[string]func(*bench){
+		"a spoiled trial": func(b *bench) {
+			b.spoil = func(t *record.Trial) {
+				if t.Block == 3 && t.Attempt == 1 && b.trials%2 == 0 {
+					t.Loads[0].Ledger.Failed += t.Loads[0].Ledger.Completed / 50
+					t.Loads[0].Ledger.Offered += t.Loads[0].Ledger.Completed / 50
+				}
+			}
+		},
+		"a failed trial and an interrupted one": func(b *bench) {
+			b.spoil = func(t *record.Trial) {
+				switch {
+				case t.Block == 2 && t.Attempt == 1 && t.Cell[0].Level == "v2":
+					t.Status, t.Reason, t.Loads = record.StatusFailed, "after 3 s: connection refused by 127.0.0.1:7001", nil
+				case t.Block == 4 && b.trials == 9:
+					t.Status, t.Reason, t.Loads = record.StatusInterrupted, "Ctrl-C", nil
+				}
+			}
+		},
+		"every trial of a level": func(b *bench) {
+			b.spoil = func(t *record.Trial) {
+				if t.Cell[0].Level == "v2" {
+					t.Loads[0].Generator.BusyFraction = 0.97
+				}
+			}
+		},
+		"a cell that never works": func(b *bench) {
+			b.spoil = func(t *record.Trial) {
+				if t.Cell[0].Level == "v2" {
+					t.Status, t.Reason, t.Loads = record.StatusFailed, "exit status 3", nil
+				}
+			}
+		},
+		"stopped early": func(b *bench) { b.stop = 9 },
+		"shared cores, clock and windows": func(b *bench) {
+			b.spoil = func(t *record.Trial) {
+				t.Loads[0].Parameters["cpus"] = "0-1"
+				t.Loads[0].Window.ClockErrorPPM = 150
+				t.Loads[0].Window.Seconds = 4.5
+				t.Loads[0].Latencies[0].Censored = 3
+			}
+		},
+		"nothing done": func(b *bench) {
+			b.spoil = func(t *record.Trial) {
+				for i := range t.Loads[0].Kinds {
+					t.Loads[0].Kinds[i].Misses = 0
+				}
+				if t.Block == 2 {
+					t.Loads[0].Figures[0].Value = 0
+				}
+				t.Loads[0].Figures[0].Text = "0.3"
+			}
+		},
+		"data set, facts and warnings of the load": func(b *bench) {
+			b.spoil = func(t *record.Trial) {
+				if t.Block == 5 {
+					t.Loads[0].DataSet.Items++
+				}
+				t.Warnings = append(t.Warnings, record.Warning{Gate: "counters-missing", Severity: record.SeveritySoft, Subject: "get", Found: "1 of 3 answered", Threshold: "all 3"})
+			}
+			b.facts = func(t *record.Trial, moment string, f *record.Facts) {
+				if t.Block == 6 {
+					f.Kernel.Release = "6.12.2"
+				}
+				f.Versions["other"] = t.Cell[0].Level
+				if moment == "after" && t.Block == 7 {
+					f.Versions["late"] = "2.0"
+				}
+			}
+		},
+		"drift and noise": func(b *bench) {
+			b.noise = 0.2
+			b.rate = func(record.Cell) float64 { return 30_000 * (1 + 0.05*float64(b.trials)) }
+		},
+	}
+}
+
+func TestReportsOfRunsThatWentWrongFollow(t *testing.T) {
+	for name, mishap := range mishaps() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, twoServers+"repeat: {blocks: 8}\n"+limitsOf(name))
+			mishap(b)
+			run := b.run()
+			mustFollow(t, audit(t, b, run, b.printed(run)))
+		})
+	}
+}
+
+func limitsOf(name string) string {
+	if strings.HasPrefix(name, "drift") {
+		return "limits: {misses: 3%, steal: 7%}\n"
+	}
+	return ""
 }

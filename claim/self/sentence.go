@@ -58,7 +58,7 @@ func (a *auditor) sentencePieces(x *expected, warnings []objected, needed int) [
 			out = append(out, saysNumber("the base's value", of(x.base, valueUnit)))
 		}
 		out = append(out, saysWords(e.Factor, e.Base)...)
-		out = append(out, saysWords(whereNames(e.Where)...)...)
+		out = append(out, saysWords(whereNames(fixedLevels(e.Effect))...)...)
 	}
 	if x.n() == 0 {
 		return out
@@ -87,9 +87,7 @@ func (x *expected) differencePieces(of func(float64, string) truth, unit string)
 
 func whereNames(where record.Cell) (out []string) {
 	for _, l := range where {
-		if l.Factor != plan.WorkloadFactor {
-			out = append(out, l.Factor, l.Level)
-		}
+		out = append(out, l.Factor, l.Level)
 	}
 	return out
 }
@@ -107,7 +105,7 @@ func (w objected) said() []piece {
 func (a *auditor) auditAnswer() {
 	s := newSheet("the answer", a.report.at("answer"))
 	m := a.report.at("answer")
-	wanted := a.wanted()
+	wanted := a.wanted
 	if len(wanted) == 0 {
 		a.answerWithout(s, m)
 		a.add(s)
@@ -146,7 +144,7 @@ func (a *auditor) primaryFindings() (out []*node) {
 // answerWithout audits the answer of a plan that compares nothing.
 func (a *auditor) answerWithout(s *sheet, m *node) {
 	for _, measure := range a.report.at("measures").list() {
-		for _, c := range a.cellViews() {
+		for _, c := range a.cells {
 			if c.key.measure != measure.str("name") || a.workloadName(c.key.workload) != measure.str("workload") {
 				continue
 			}

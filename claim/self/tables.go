@@ -2,43 +2,64 @@ package self
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"bakeoff/record"
 )
 
-// A tableView is a table as the record gives it: for each row the pieces that
-// its cells may say.
+// A tableView is a table as the record gives it: its rows in order, each cell by
+// its column's head. A column that no row fills may be left out of a report.
 type tableView struct {
-	columns [][]piece // by column, of its head
 	rows    []rowView
-	notes   []piece
+	heads   []string // that it may have
 	caption []piece
+	notes   []piece
 }
 
-// A rowView is one row: its name, by which it is found, and its cells.
-type rowView struct {
-	name  string // of the first cell
-	cells [][]piece
+// A rowView is the cells of one row, by column.
+type rowView map[string]entry
+
+// An entry is what one cell may say: a text of the record's, or figures.
+type entry struct {
+	text   string
+	pieces []piece
+}
+
+// A column is one head of a table, with what a row has there.
+type column struct {
+	head string
+	entry
+}
+
+func textIn(head, text string) column { return column{head, entry{text: text}} }
+func figuresIn(head string, pieces ...piece) column {
+	return column{head, entry{pieces: append([]piece{}, pieces...)}}
+}
+
+// row adds a row.
+func (t *tableView) row(columns ...column) {
+	r := rowView{}
+	for _, c := range columns {
+		if len(t.rows) == 0 {
+			t.heads = append(t.heads, c.head)
+		}
+		r[c.head] = c.entry
+	}
+	t.rows = append(t.rows, r)
 }
 
 // auditTables audits every table, cell by cell.
 func (a *auditor) auditTables() {
 	views := a.tableViews()
 	for _, n := range a.report.at("tables").list() {
-		id := n.str("id")
-		view, known := views[id]
+		view, known := views[n.str("id")]
 		if !known {
 			continue // its figures object by themselves
 		}
-		s := newSheet("table "+id, n)
+		s := newSheet("table "+n.str("id"), n)
 		tell(n, "id")
-		s.speaks(n.at("title"), "title", saysWords(id)...)
+		s.speaks(n.at("title"), "title", append(saysWords(n.str("id")), view.caption...)...)
 		s.speaks(n.at("caption"), "caption", view.caption...)
-		for i, c := range n.at("columns").list() {
-			s.speaks(c, "column "+c.text, view.column(i)...)
-		}
 		s.tableRows(n, view)
 		for _, note := range n.at("notes").list() {
 			s.speaks(note, "note", view.notes...)
@@ -47,15 +68,16 @@ func (a *auditor) auditTables() {
 	}
 }
 
-func (t tableView) column(i int) []piece {
-	if i < len(t.columns) {
-		return t.columns[i]
-	}
-	return nil
-}
-
-// tableRows audits the rows in their order.
+// tableRows audits the heads, and the rows in their order.
 func (s *sheet) tableRows(n *node, view tableView) {
+	heads := n.at("columns").list()
+	for _, h := range heads {
+		for _, known := range view.heads {
+			if h.text == known {
+				s.same(h, "the column", known)
+			}
+		}
+	}
 	rows := n.at("rows").list()
 	if len(rows) != len(view.rows) {
 		s.fault("it has %d rows; the record gives %d", len(rows), len(view.rows))
@@ -64,102 +86,30 @@ func (s *sheet) tableRows(n *node, view tableView) {
 		if i >= len(view.rows) {
 			return
 		}
-		want := view.rows[i]
 		for j, c := range row.list() {
-			switch {
-			case j == 0:
-				s.same(c, "the row's name", want.name)
-			case j <= len(want.cells):
-				s.speaks(c, want.name+", "+columnName(n, j), want.cells[j-1]...)
+			if j < len(heads) {
+				s.tableCell(c, fmt.Sprintf("row %d, %s", i+1, heads[j].text), view.rows[i], heads[j].text)
 			}
 		}
 	}
 }
 
-func columnName(n *node, i int) string {
-	if list := n.at("columns").list(); i < len(list) {
-		return list[i].text
+func (s *sheet) tableCell(c *node, what string, row rowView, head string) {
+	want, known := row[head]
+	switch {
+	case !known:
+	case want.pieces == nil:
+		s.same(c, what, want.text)
+	default:
+		s.speaks(c, what, want.pieces...)
 	}
-	return fmt.Sprintf("column %d", i+1)
 }
 
 // tableViews are the tables that a run's report may have.
 func (a *auditor) tableViews() map[string]tableView {
 	out := map[string]tableView{"losses": a.lossView(), "lost-trials": a.lostView()}
-	for id, measure := range map[string]string{"cpu-efficiency": "cpu_efficiency", "energy-efficiency": "perf_per_watt", "price-efficiency": "perf_per_price"} {
-		for _, key := range a.measureKeys() {
-			if key.measure == measure {
-				out[chartName(id, a.workloadName(key.workload))] = a.efficiencyView(key)
-			}
-		}
-	}
-	return out
-}
-
-// efficiencyView is one measure in every cell, with its interval and against the
-// baseline; and what else belongs beside it.
-func (a *auditor) efficiencyView(key measureKey) tableView {
-	t := tableView{columns: [][]piece{nil, nil, saysWords("95 % interval")}}
-	base := math.NaN()
-	for _, cell := range a.plan.BaselineCells() {
-		if c := a.cellView(key, cell); len(c.values) > 0 {
-			base = c.center
-		}
-	}
-	for _, cell := range a.plan.Cells() {
-		c := a.cellView(key, cell)
-		if len(c.values) == 0 {
-			continue
-		}
-		of := func(v float64) truth { return truth{value: v, unit: "1"} }
-		row := rowView{shortCell(cell), [][]piece{{saysNumber("the centre", of(c.center))},
-			{saysNumber("the low end", of(c.low)), saysNumber("the high end", of(c.high))},
-			{saysNumber("the trials", countTruth(len(c.values)))}, {saysNumber("the ratio", truth{value: c.center / base, unit: "x"})}}}
-		switch key.measure {
-		case "perf_per_watt":
-			watts := a.cellView(measureKey{"", "power"}, cell).center
-			row.cells = append(row.cells, []piece{saysNumber("the power", plainTruth(watts))}, []piece{saysNumber("the heat", plainTruth(watts * btuPerWattHour))})
-		case "perf_per_price":
-			row.cells = append(row.cells, a.pricePieces(cell))
-		}
-		t.rows = append(t.rows, row)
-	}
-	if key.measure == "perf_per_watt" {
-		t.notes = append(a.meterPieces(), saysWords("1 W = 3.412 BTU/h")...)
-	}
-	return t
-}
-
-// btuPerWattHour is 3600 J over the international table's 1055.05585262 J.
-const btuPerWattHour = 3600 / 1055.05585262
-
-// pricePieces is the price of the machines under test in a cell.
-func (a *auditor) pricePieces(cell record.Cell) []piece {
-	for _, t := range a.run.Trials {
-		if t.Cell.Key() == cell.Key() {
-			if price, ok := a.views[t.ID].price(); ok {
-				return saysWords(price.String())
-			}
-		}
-	}
-	return nil
-}
-
-// meterPieces say where the watts come from: each source in use, how often it
-// reads and what it states of its uncertainty.
-func (a *auditor) meterPieces() (out []piece) {
-	for _, t := range a.run.Trials {
-		v := a.views[t.ID]
-		for _, machine := range v.underTest() {
-			s, ok := v.powerOf(machine)
-			if !ok || !a.counted[t.ID] {
-				continue
-			}
-			out = append(append(out, saysWords(machine, s.name)...), saysNumber("the cadence", truth{value: s.cadence, unit: "s"}))
-			if s.uncertainty != nil {
-				out = append(out, saysNumber("the uncertainty", truth{value: *s.uncertainty, unit: "%"}))
-			}
-		}
+	for id, view := range a.economyViews() {
+		out[id] = view
 	}
 	return out
 }
@@ -176,11 +126,11 @@ func (a *auditor) lossView() (t tableView) {
 					counts[a.fate(trial)]++
 				}
 			}
-			row := rowView{name: f.Name + "=" + l.Name}
-			for _, what := range []string{"begun", "counted", "invalid", "failed", "excluded", "interrupted", "again"} {
-				row.cells = append(row.cells, []piece{saysNumber(what, countTruth(counts[what]))})
+			columns := []column{textIn("level", f.Name+"="+l.Name)}
+			for _, fate := range []string{"begun", "counted", "invalid", "failed", "excluded", "interrupted", "measured again with their block"} {
+				columns = append(columns, figuresIn(fate, saysNumber(fate, countTruth(counts[fate]))))
 			}
-			t.rows = append(t.rows, row)
+			t.row(columns...)
 		}
 	}
 	return t
@@ -196,7 +146,7 @@ func (a *auditor) fate(t record.Trial) string {
 	case t.Status == record.StatusInvalid || a.spoiled(t):
 		return "invalid"
 	}
-	return "again"
+	return "measured again with their block"
 }
 
 // lostView lists every trial that does not count.
@@ -205,9 +155,20 @@ func (a *auditor) lostView() (t tableView) {
 		if a.counted[trial.ID] {
 			continue
 		}
-		t.rows = append(t.rows, rowView{string(trial.ID), [][]piece{
-			{saysNumber("the block", countTruth(trial.Block))}, {saysNumber("the attempt", countTruth(trial.Attempt))},
-			saysWords(strings.Join(strings.Split(trial.Cell.Key(), ", "), " ")), nil, a.reasonPieces(trial)}})
+		t.row(textIn("trial", string(trial.ID)), figuresIn("block", saysNumber("the block", countTruth(trial.Block))),
+			figuresIn("attempt", saysNumber("the attempt", countTruth(trial.Attempt))), textIn("cell", trial.Cell.Key()),
+			textIn("status", string(trial.Status)), figuresIn("reason", a.reasonPieces(trial)...))
 	}
 	return t
+}
+
+// conditionText joins what names a condition.
+func joined(sep string, parts ...string) string {
+	var out []string
+	for _, p := range parts {
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, sep)
 }

@@ -64,7 +64,7 @@ func numbersIn(text string) []word {
 		if !isDigit(text, at) {
 			continue
 		}
-		end := digitsFrom(text, at)
+		end := groupsFrom(text, at)
 		if end < len(text) && text[end] == '.' && isDigit(text, end+1) {
 			end = digitsFrom(text, end+1)
 		}
@@ -88,6 +88,22 @@ func digitsFrom(text string, at int) int {
 	}
 	return at
 }
+
+// groupsFrom returns where whole digits end that may stand in threes, as in
+// 318,236.
+func groupsFrom(text string, at int) int {
+	end := digitsFrom(text, at)
+	if end-at > 3 {
+		return end
+	}
+	for end < len(text) && text[end] == ',' && digitsFrom(text, end+1) == end+4 {
+		end += 4
+	}
+	return end
+}
+
+// plainDigits takes the commas out of a number.
+func plainDigits(text string) string { return strings.ReplaceAll(text, ",", "") }
 
 // exponentFrom returns where an exponent that begins at a place ends, or the
 // place itself.
@@ -177,7 +193,7 @@ func (p piece) fits(text string, w word) bool {
 		return p.digits == w.text
 	}
 	scale, ok := scaleBehind(text[w.to:], p.truth.unit)
-	printed, err := strconv.ParseFloat(w.text, 64)
+	printed, err := strconv.ParseFloat(plainDigits(w.text), 64)
 	if !ok || err != nil {
 		return false
 	}

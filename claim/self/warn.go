@@ -83,7 +83,11 @@ func (a *auditor) matchWarning(s *sheet, n *node, w objected) {
 	s.same(n.at("severity"), what+"'s severity", string(w.Severity))
 	s.same(n.at("trial"), what+"'s trial", string(w.Trial))
 	s.same(n.at("cell"), what+"'s cell", w.Cell)
-	s.speaks(n.at("threshold"), what+"'s threshold", a.thresholdPieces(w.Gate)...)
+	if threshold := a.thresholdPieces(w.Gate); len(threshold) == 0 && w.Threshold != "" {
+		s.same(n.at("threshold"), what+"'s threshold", w.Threshold)
+	} else {
+		s.speaks(n.at("threshold"), what+"'s threshold", threshold...)
+	}
 	if w.Advice != "" {
 		s.same(n.at("advice"), what+"'s advice", w.Advice)
 	} else {

@@ -12,7 +12,7 @@ import (
 // watched is the telemetry of one trial, each machine once: several hosts of a
 // plan may be one machine, and then share a file.
 type watched struct {
-	machineOf map[string]string // a host's name -> the first name of its machine
+	machineOf map[string]string // a host's name -> all names of its machine, joined
 	machines  map[string]*tracks
 	span      span
 }
@@ -39,18 +39,22 @@ type mark struct {
 // watch reads the telemetry of a trial.
 func watch(run *record.Run, t record.Trial) (*watched, error) {
 	w := &watched{machineOf: map[string]string{}, machines: map[string]*tracks{}, span: windowSpan(t)}
-	byFile := map[string]string{}
-	for _, host := range slices.Sorted(maps.Keys(t.Readings)) {
-		file := t.Readings[host]
-		if first, known := byFile[file]; known && file != "" {
-			w.machineOf[host] = first
+	names := map[string][]string{}
+	hosts := slices.Sorted(maps.Keys(t.Readings))
+	for _, host := range hosts {
+		names[t.Readings[host]] = append(names[t.Readings[host]], host)
+	}
+	for _, host := range hosts {
+		same := names[t.Readings[host]]
+		w.machineOf[host] = strings.Join(same, ", ")
+		if same[0] != host {
 			continue
 		}
 		rows, err := run.Readings(t.ID, host)
 		if err != nil {
 			return nil, err
 		}
-		byFile[file], w.machineOf[host], w.machines[host] = host, host, tracksOf(rows)
+		w.machines[w.machineOf[host]] = tracksOf(rows)
 	}
 	return w, nil
 }
