@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 
 	"bakeoff/plan"
 	"bakeoff/record"
@@ -294,26 +295,30 @@ func hostsUnderTest(r plan.Resolved) []plan.Host {
 	return out
 }
 
-// meterNotes says where the watts in use come from.
+// meterNotes says where the watts in use come from, each source once.
 func (x *economist) meterNotes() []string {
 	var notes []string
+	seen := map[sourceKey]bool{}
 	for _, cell := range x.plan.Cells() {
 		for _, t := range x.trials[cell.Key()] {
 			for _, m := range x.book.meters[t] {
-				if !m.used {
-					continue
+				k := sourceKey{m.machine, m.name, m.class}
+				if m.used && !seen[k] {
+					seen[k] = true
+					notes = append(notes, m.note())
 				}
-				text := fmt.Sprintf("Power of %s: %s, class %s, a reading every %s", m.machine, m.name, cmp.Or(m.class, "not stated"), quantity(m.seconds, "s"))
-				if m.uncertainty != nil {
-					text += fmt.Sprintf(", uncertainty ± %s %%, which repetition does not reduce", plain(*m.uncertainty))
-				} else {
-					text += "; it states no uncertainty, so that the intervals hold only the scatter"
-				}
-				notes = addOnce(notes, text+".")
 			}
 		}
 	}
 	return notes
+}
+
+func (m hostMeter) note() string {
+	text := fmt.Sprintf("Power of %s: %s, class %s, a reading every %s s", m.machine, m.name, cmp.Or(m.class, "not stated"), strconv.FormatFloat(m.seconds, 'g', 2, 64))
+	if m.uncertainty != nil {
+		return text + fmt.Sprintf(", uncertainty ± %s %%, which repetition does not reduce.", plain(*m.uncertainty))
+	}
+	return text + "; it states no uncertainty, so that the intervals hold only the scatter."
 }
 
 // sourcesTable is every source of power that was read, by class: they see the
@@ -360,7 +365,7 @@ func (x *economist) sources(cell record.Cell) [][]string {
 		if first.uncertainty != nil {
 			off = "± " + plain(*first.uncertainty) + " %"
 		}
-		out = append(out, []string{k.machine, k.name, cmp.Or(k.class, "not stated"), plain4(sum / float64(n)), fmt.Sprint(n), plain(first.seconds), plain(100*least) + " %", off, used})
+		out = append(out, []string{k.machine, k.name, cmp.Or(k.class, "not stated"), plain4(sum / float64(n)), fmt.Sprint(n), strconv.FormatFloat(first.seconds, 'g', 2, 64), plain(100*least) + " %", off, used})
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"math/big"
+	"strings"
 
 	"bakeoff/analysis/cost"
 )
@@ -24,7 +25,7 @@ func (e *Economy) sameWorkTable() Table {
 					continue
 				}
 				n := e.terms().ServersFor(ratio)
-				row := []string{d.name, c.name(), e.systemName(s), grouped(n.Fraction.Point, 2), between(n.Fraction, twoDecimals), grouped(intRat(n.Whole), 0), grouped(intRat(n.Safe), 0)}
+				row := []string{d.name, c.name(), e.systemName(s), servers(n.Fraction.Point), between(n.Fraction, servers), grouped(intRat(n.Whole), 0), grouped(intRat(n.Safe), 0)}
 				l.row(append(row, e.priceOfWork(s, n, &first)...)...)
 			}
 		}
@@ -35,7 +36,14 @@ func (e *Economy) sameWorkTable() Table {
 	return l.finish()
 }
 
-func twoDecimals(v *big.Rat) string { return grouped(v, 2) }
+// servers writes a number of servers with two decimals, and with four where two
+// would make a whole number of one that is not.
+func servers(v *big.Rat) string {
+	if text := grouped(v, 2); v.IsInt() || !strings.HasSuffix(text, ".00") {
+		return text
+	}
+	return grouped(v, 4)
+}
 
 func intRat(n *big.Int) *big.Rat { return new(big.Rat).SetInt(n) }
 
@@ -83,7 +91,7 @@ func (e *Economy) consolidationTable() Table {
 				capacity := s.Work.Times(intRat(n.Safe))
 				spare := cost.Between(new(big.Rat).Sub(capacity.Point, work.Point), new(big.Rat).Sub(capacity.Range.Low(), work.Range.High()), new(big.Rat).Sub(capacity.Range.High(), work.Range.Low()))
 				share := new(big.Rat).Quo(spare.Point, capacity.Point)
-				l.row(d.name, c.name(), e.systemName(s), d.ratio(n), grouped(n.Fraction.Point, 2), between(n.Fraction, twoDecimals),
+				l.row(d.name, c.name(), e.systemName(s), d.ratio(n), servers(n.Fraction.Point), between(n.Fraction, servers),
 					shown(spare.Point), between(spare, like(spare.Point)), share.Mul(share, big.NewRat(100, 1)).FloatString(1)+" %", s.WorkUnit)
 			}
 		}
@@ -100,11 +108,11 @@ func leftOut(missing string) string {
 
 // ratio writes N : M.
 func (d demand) ratio(n cost.Need) string {
-	servers := 0
+	have := 0
 	for _, f := range d.parts {
-		servers += f.Servers
+		have += f.Servers
 	}
-	return grouped(big.NewRat(int64(servers), 1), 0) + " : " + grouped(intRat(n.Safe), 0)
+	return grouped(big.NewRat(int64(have), 1), 0) + " : " + grouped(intRat(n.Safe), 0)
 }
 
 // fleetEnergyTable is what the servers for a work draw, against the mix whose

@@ -358,7 +358,10 @@ func TestGroupedNumbers(t *testing.T) {
 		t.Error(got)
 	}
 	e := cost.Between(big.NewRat(1, 1), big.NewRat(999, 1000), big.NewRat(1001, 1000))
-	if got := between(e, twoDecimals); got != "" {
+	if got := servers(big.NewRat(30001, 10000)) + " " + servers(big.NewRat(3, 1)) + " " + servers(big.NewRat(114789, 100)); got != "3.0001 3.00 1,147.89" {
+		t.Errorf("servers %s", got)
+	}
+	if got := between(e, money); got != "" {
 		t.Errorf("an interval below the last digit shows as %q", got)
 	}
 }
