@@ -121,7 +121,7 @@ func TestUnitsThatDoNotMixAreRefused(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, name := range []string{"b3-vm-boot-storm", "c1-drive-encryption", "e6-bandwidth-arithmetic"} {
+	for _, name := range []string{"a1-redis-three-generations", "a2-mysql-consolidation", "b3-vm-boot-storm", "c1-drive-encryption", "e6-bandwidth-arithmetic"} {
 		src, err := os.ReadFile("../examples/published/" + name + ".yaml")
 		if err != nil {
 			f.Fatal(err)
@@ -135,6 +135,7 @@ func FuzzRead(f *testing.F) {
 		figures, err := Read("fuzz.yaml", src)
 		if err == nil {
 			_, _ = figures.Audit() // must end, and must not panic
+			_, _ = figures.Result()
 		}
 	})
 }
