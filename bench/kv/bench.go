@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"bakeoff/engine/kv"
@@ -33,6 +34,9 @@ type bench struct {
 func newBench(o options) (*bench, error) {
 	if runtime.NumCPU() < 2 {
 		return nil, errors.New("this machine has one core: the server and the generator need one each")
+	}
+	if _, err := exec.LookPath("taskset"); err != nil {
+		return nil, fmt.Errorf("pinning the server and the generators needs taskset of util-linux: %w", err)
 	}
 	dir, err := os.MkdirTemp("", "bench-kv-")
 	if err != nil {
@@ -106,7 +110,7 @@ func (b *bench) one(ctx context.Context, name string) error {
 	if p.rate > 0 {
 		// A quantum of 1 us paces evenly, with the kernel's stamps: the truth that the others' medians are held against.
 		generators = []generator{b.ours("bakeoff, 50us quantum", "auto", 50*time.Microsecond), b.ours("bakeoff, 200us quantum", "auto", 200*time.Microsecond),
-			b.ours("bakeoff, even pacing", "auto", time.Microsecond)}
+			b.ours(evenPacing, "auto", time.Microsecond)}
 		for _, g := range b.generators {
 			if g.name == "memtier_benchmark" {
 				generators = append(generators, g)
@@ -158,10 +162,27 @@ func (b *bench) open(ctx context.Context, name string) (p place, err error) {
 	return p, b.fill(ctx, p)
 }
 
-// fill loads the data set that every generator reads.
+// fill loads the data set that every generator reads. redis-benchmark writes
+// the numbers of its keys with twelve digits, so those are loaded too.
 func (b *bench) fill(ctx context.Context, p place) error {
+	if err := b.load(ctx, p, "bakeoff-", 1, b.o.keys); err != nil {
+		return err
+	}
+	if p.memcache {
+		return nil
+	}
+	for low := 1; low < b.o.keys; low *= 10 {
+		zeros := strings.Repeat("0", 12-len(fmt.Sprint(low)))
+		if err := b.load(ctx, p, "bakeoff-"+zeros, low, min(10*low, b.o.keys)-1); err != nil {
+			return err
+		}
+	}
+	return b.load(ctx, p, "bakeoff-00000000000", 0, 0)
+}
+
+func (b *bench) load(ctx context.Context, p place, prefix string, low, high int) error {
 	spec := load.Spec{Workload: "fill", Part: load.Source, Target: p.target(), Common: load.Common{Window: time.Second},
-		Parameters: map[string]any{"key_maximum": b.o.keys, "value_size": fmt.Sprint(b.o.bytes)}}
+		Parameters: map[string]any{"key_prefix": prefix, "key_minimum": low, "key_maximum": high, "value_size": fmt.Sprint(b.o.bytes)}}
 	r, err := load.Open(ctx, kv.Engine{}, spec, load.Env{})
 	if err != nil {
 		return err
@@ -171,10 +192,17 @@ func (b *bench) fill(ctx context.Context, p place) error {
 	return err
 }
 
-// table prints a case: absolute figures, and ratios to our first row.
+// table prints a case: absolute figures, and ratios to our first row. The median
+// latency of an open loop is held against that of even pacing.
 func (b *bench) table(name string, generators []generator, found [][]outcome) {
-	fmt.Fprintf(b.out, "\n### %s\n\n| generator | kops/s | CPU us/op | its CPU over ours | p50 us | lag p50 us |\n|---|---|---|---|---|---|\n", name)
-	ours := 0.0
+	fmt.Fprintf(b.out, "\n### %s\n\n| generator | kops/s | CPU us/op | its CPU over ours | p50 us | p50 error | lag p50 us |\n|---|---|---|---|---|---|---|\n", name)
+	ours, truth := 0.0, 0.0
+	p50 := func(o outcome) float64 { return float64(o.P50) / 1e3 }
+	for i, g := range generators {
+		if g.name == evenPacing {
+			truth = median(found[i], p50)
+		}
+	}
 	for i, g := range generators {
 		if len(found[i]) == 0 {
 			continue
@@ -183,12 +211,18 @@ func (b *bench) table(name string, generators []generator, found [][]outcome) {
 		if ours == 0 {
 			ours = cost
 		}
-		fmt.Fprintf(b.out, "| %s | %.1f | %.3f | %.2f | %.0f | %.0f |\n", g.name,
+		off := ""
+		if truth > 0 {
+			off = fmt.Sprintf("%+.0f %%", (median(found[i], p50)/truth-1)*100)
+		}
+		fmt.Fprintf(b.out, "| %s | %.1f | %.3f | %.2f | %.0f | %s | %.0f |\n", g.name,
 			median(found[i], func(o outcome) float64 { return o.Operations / o.Seconds / 1e3 }), cost, cost/ours,
-			median(found[i], func(o outcome) float64 { return float64(o.P50) / 1e3 }),
-			median(found[i], func(o outcome) float64 { return float64(o.Lag) / 1e3 }))
+			median(found[i], p50), off, median(found[i], func(o outcome) float64 { return float64(o.Lag) / 1e3 }))
 	}
 }
+
+// evenPacing is the open loop that the others' medians are held against.
+const evenPacing = "bakeoff, even pacing"
 
 func median(in []outcome, value func(outcome) float64) float64 {
 	v := make([]float64, len(in))

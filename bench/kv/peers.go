@@ -42,13 +42,12 @@ type generator struct {
 // spend runs a command pinned to the generator's core and returns what it
 // printed, with its CPU time.
 func (b *bench) spend(ctx context.Context, name string, args ...string) ([]byte, time.Duration, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
+	ctx, cancel := context.WithTimeout(ctx, 10*b.o.time+30*time.Second)
+	defer cancel()
+	cmd := pinned(ctx, b.o.generatorCPU, name, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Dir = &out, &errs, b.dir
-	if err := start(b.o.generatorCPU, cmd); err != nil {
-		return nil, 0, err
-	}
-	if err := cmd.Wait(); err != nil {
+	if err := cmd.Run(); err != nil {
 		return nil, 0, fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(errs.Bytes()))
 	}
 	u := cmd.ProcessState.SysUsage().(*syscall.Rusage)

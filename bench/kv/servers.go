@@ -1,37 +1,24 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strconv"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
-// start starts a command pinned to a core: a child inherits the affinity of the
-// thread that forks it.
-func start(cpu int, cmd *exec.Cmd) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	var before, only unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &before); err != nil {
-		return fmt.Errorf("reading the affinity: %w", err)
-	}
-	only.Set(cpu)
-	if err := unix.SchedSetaffinity(0, &only); err != nil {
-		return fmt.Errorf("pinning to core %d: %w", cpu, err)
-	}
+// pinned returns a command that runs on one core. Setting the affinity here and
+// starting the command would do too, but threads that Go starts meanwhile would
+// keep it.
+func pinned(ctx context.Context, cpu int, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "taskset", append([]string{"--cpu-list", strconv.Itoa(cpu), name}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	err := cmd.Start()
-	if e := unix.SchedSetaffinity(0, &before); e != nil {
-		return fmt.Errorf("restoring the affinity: %w", e)
-	}
-	return err
+	return cmd
 }
 
 // server is one server under test.
@@ -66,9 +53,9 @@ func (b *bench) serve(name string, args func(port int, socket string) []string) 
 		return nil, err
 	}
 	s := &server{port: port, unix: filepath.Join(b.dir, fmt.Sprintf("%s-%d.sock", filepath.Base(name), port))}
-	s.cmd = exec.Command(name, args(port, s.unix)...)
+	s.cmd = pinned(context.Background(), b.o.serverCPU, name, args(port, s.unix)...)
 	s.cmd.Dir = b.dir
-	if err := start(b.o.serverCPU, s.cmd); err != nil {
+	if err := s.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {

@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"runtime"
 	"strings"
 
 	"bakeoff/load/ring"
 )
+
+// answers is how many answers are ready made, and so the most to one chunk.
+const answers = 16384
 
 // serveStub answers every request of a RESP client with the same value and does
 // as little as a server can, so that generators show their own limit. It
@@ -28,20 +30,9 @@ func serveStub(ctx context.Context, address string) error {
 	}
 	defer loop.Close()
 	accepted := make(chan int, 512)
-	go func() {
-		for {
-			conn, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			if fd, err := ring.Take(conn); err == nil {
-				accepted <- fd
-				_ = loop.Wake()
-			}
-		}
-	}()
-	answers := []byte(strings.Repeat("$32\r\n"+strings.Repeat("x", 32)+"\r\n", 16384))
-	one := len(answers) / 16384
+	go acceptStub(ln, accepted, loop)
+	one := "$32\r\n" + strings.Repeat("x", 32) + "\r\n"
+	all := []byte(strings.Repeat(one, answers))
 	for ctx.Err() == nil {
 		events, err := loop.Wait(-1)
 		if err != nil {
@@ -53,15 +44,27 @@ func serveStub(ctx context.Context, address string) error {
 			}
 		}
 		for _, e := range events {
-			if e.Err == io.EOF || e.Err != nil {
+			if e.Err != nil {
 				loop.Remove(e.Conn)
 				continue
 			}
-			if n := bytes.Count(e.Data, []byte{'*'}); n > 0 {
-				e.Conn.Out = append(e.Conn.Out, answers[:min(n, 16384)*one]...)
-				loop.Send(e.Conn)
-			}
+			n := min(bytes.Count(e.Data, []byte{'*'}), answers)
+			e.Conn.Out = append(e.Conn.Out, all[:n*len(one)]...)
+			loop.Send(e.Conn)
 		}
 	}
 	return fmt.Errorf("stopped: %w", context.Cause(ctx))
+}
+
+func acceptStub(ln net.Listener, accepted chan<- int, loop *ring.Loop) {
+	for {
+		conn, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		if fd, err := ring.Take(conn); err == nil {
+			accepted <- fd
+			_ = loop.Wake()
+		}
+	}
 }

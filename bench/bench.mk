@@ -1,0 +1,16 @@
+# Benchmarks: the engines against the peers that are found here, in one run, so
+# that their ratios mean something. They need a machine that is otherwise idle.
+
+BENCHFLAGS ?=
+
+.PHONY: bench-driver bench-kv
+
+bench: bench-driver bench-kv
+
+# the measuring loop's own cost, with an engine that does nothing
+bench-driver:
+	$(GO) test -run '^$$' -bench . ./bench
+
+# the key-value engine against redis-benchmark, memtier_benchmark and memaslap
+bench-kv:
+	$(GO) run ./bench/kv $(BENCHFLAGS)
