@@ -3,10 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"bakeoff/internal/osenv"
 	"bakeoff/plan"
+	"bakeoff/record"
 	"bakeoff/run"
 	"bakeoff/unit"
 )
@@ -94,10 +97,23 @@ func (p *progress) trialEnds(e run.Event) {
 		text += "  (" + about(*e.ETA) + " left)"
 	}
 	p.print(text)
-	for _, w := range e.Warnings {
-		if w.Severity != "note" {
-			p.print(fmt.Sprintf("      %s (%s): %s; threshold %s", w.Gate, w.Severity, w.Found, w.Threshold))
+	p.warnings(e.Warnings)
+}
+
+// warnings prints the hard objections to a trial in full, and the soft ones by
+// name: the report has them all.
+func (p *progress) warnings(all []record.Warning) {
+	var soft []string
+	for _, w := range all {
+		switch {
+		case w.Severity == record.SeverityHard:
+			p.print(fmt.Sprintf("      %s: %s; threshold %s", w.Gate, w.Found, w.Threshold))
+		case w.Severity == record.SeveritySoft && !slices.Contains(soft, w.Gate):
+			soft = append(soft, w.Gate)
 		}
+	}
+	if len(soft) > 0 {
+		p.print("      noted: " + strings.Join(soft, ", "))
 	}
 }
 
