@@ -26,22 +26,49 @@ func (e *Economy) ownershipTables() []Table {
 	}
 	d := e.demands()[0]
 	total, years, flips := e.totalLayout(d), e.yearsLayout(), e.flipsLayout(d)
-	for _, c := range e.conditions() {
+	conditions := e.conditions()
+	detailed := e.detailed(conditions)
+	for i, c := range conditions {
 		options, missing := e.options(c, d)
 		for _, m := range missing {
 			total.note(m)
 		}
 		for _, o := range options {
 			e.totalRow(total, c, o, options[0])
-			e.yearRows(years, c, o)
-			e.flipRows(flips, c, o, options[0])
+			if detailed < 0 || detailed == i {
+				e.yearRows(years, c, o)
+				e.flipRows(flips, c, o, options[0])
+			}
 		}
+	}
+	if detailed >= 0 {
+		shortened := fmt.Sprintf("Of %d conditions the one under which the baseline does most is shown: %s.", len(conditions), conditions[detailed].name())
+		years.note(shortened)
+		flips.note(shortened)
 	}
 	if len(total.Rows) == 0 {
 		return nil
 	}
 	e.ownershipNotes(total)
 	return []Table{total.finish(), years.finish(), flips.finish()}
+}
+
+// manyConditions is up to how many conditions are shown year by year.
+const manyConditions = 4
+
+// detailed is the condition to show year by year, negative for all: where they
+// are many, the one under which the baseline does most.
+func (e *Economy) detailed(conditions []condition) int {
+	if len(conditions) <= manyConditions {
+		return -1
+	}
+	best, most := 0, new(big.Rat)
+	for i, c := range conditions {
+		if s, ok := c.find(e.Baseline); ok && s.Work != nil && s.Work.Point.Cmp(most) > 0 {
+			best, most = i, s.Work.Point
+		}
+	}
+	return best
 }
 
 // options are keeping what one owns, or buying the baseline, and every other

@@ -365,3 +365,19 @@ func TestGroupedNumbers(t *testing.T) {
 		t.Errorf("an interval below the last digit shows as %q", got)
 	}
 }
+
+// Under many conditions the tables by year show the one that matters most, and
+// say so.
+func TestManyConditionsAreShortened(t *testing.T) {
+	sizes := "size: {s: {workloads.get.value_size: 32}, l: {workloads.get.value_size: 4K}"
+	src := strings.Replace(economyPlan, sizes, sizes+", a: {workloads.get.value_size: 1}, b: {workloads.get.value_size: 2}, c: {workloads.get.value_size: 3}", 1)
+	p := parsePlan(t, src+economyMoney)
+	tables := economyOf(t, p, measure(p, 2, func(c record.Cell, _ int) (float64, float64) { return twice(c, 1) }), nil).Tables()
+	if owned := tableNamed(t, tables, "money-ownership"); len(owned.Rows) != 2*5 {
+		t.Errorf("%d rows of totals, want all conditions", len(owned.Rows))
+	}
+	years := tableNamed(t, tables, "money-years")
+	if len(years.Rows) != 2*5 || years.Rows[0][1] != "size=s" || !strings.Contains(strings.Join(years.Notes, ""), "Of 5 conditions") {
+		t.Errorf("%d rows by year, the first of %q; notes %q", len(years.Rows), years.Rows[0][1], years.Notes)
+	}
+}
