@@ -141,7 +141,7 @@ func (b *bench) one(ctx context.Context, name string) error {
 func (b *bench) open(ctx context.Context, name string) (p place, err error) {
 	cases := map[string]struct {
 		p     place
-		serve func() (*server, error)
+		serve func(context.Context) (*server, error)
 	}{
 		"tcp-1": {place{pipeline: 1}, b.redis}, "tcp-16": {place{pipeline: 16}, b.redis},
 		"unix-1": {place{pipeline: 1, unix: true}, b.redis}, "unix-16": {place{pipeline: 16, unix: true}, b.redis},
@@ -153,7 +153,7 @@ func (b *bench) open(ctx context.Context, name string) (p place, err error) {
 		return p, fmt.Errorf("unknown; expected tcp-1, tcp-16, unix-1, unix-16, stub-64, memcached-1 or open-loop")
 	}
 	p = c.p
-	if p.server, err = c.serve(); err != nil {
+	if p.server, err = c.serve(ctx); err != nil {
 		return p, err
 	}
 	if name == "stub-64" {

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 )
 
@@ -16,9 +15,7 @@ import (
 // starting the command would do too, but threads that Go starts meanwhile would
 // keep it.
 func pinned(ctx context.Context, cpu int, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "taskset", append([]string{"--cpu-list", strconv.Itoa(cpu), name}, args...)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	return cmd
+	return exec.CommandContext(ctx, "taskset", append([]string{"--cpu-list", strconv.Itoa(cpu), name}, args...)...)
 }
 
 // server is one server under test.
@@ -47,13 +44,13 @@ func freePort() (int, error) {
 
 // serve starts a server and waits until it listens. Its arguments come from
 // its port and the path of its socket.
-func (b *bench) serve(name string, args func(port int, socket string) []string) (*server, error) {
+func (b *bench) serve(ctx context.Context, name string, args func(port int, socket string) []string) (*server, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
 	s := &server{port: port, unix: filepath.Join(b.dir, fmt.Sprintf("%s-%d.sock", filepath.Base(name), port))}
-	s.cmd = pinned(context.Background(), b.o.serverCPU, name, args(port, s.unix)...)
+	s.cmd = pinned(ctx, b.o.serverCPU, name, args(port, s.unix)...)
 	s.cmd.Dir = b.dir
 	if err := s.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
@@ -70,24 +67,24 @@ func (b *bench) serve(name string, args func(port int, socket string) []string) 
 	}
 }
 
-func (b *bench) redis() (*server, error) {
-	return b.serve("redis-server", func(port int, socket string) []string {
+func (b *bench) redis(ctx context.Context) (*server, error) {
+	return b.serve(ctx, "redis-server", func(port int, socket string) []string {
 		return []string{"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--unixsocket", socket, "--save", "", "--appendonly", "no"}
 	})
 }
 
-func (b *bench) memcached() (*server, error) {
-	return b.serve("memcached", func(port int, socket string) []string {
+func (b *bench) memcached(ctx context.Context) (*server, error) {
+	return b.serve(ctx, "memcached", func(port int, socket string) []string {
 		return []string{"-p", fmt.Sprint(port), "-l", "127.0.0.1", "-U", "0", "-u", "root", "-t", "1", "-m", "256"}
 	})
 }
 
-func (b *bench) stub() (*server, error) {
+func (b *bench) stub(ctx context.Context) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return b.serve(self, func(port int, socket string) []string {
+	return b.serve(ctx, self, func(port int, socket string) []string {
 		return []string{"-stub", fmt.Sprintf("127.0.0.1:%d", port)}
 	})
 }

@@ -104,6 +104,12 @@ func configure(spec load.Spec, d load.Description) (*config, error) {
 	c.expiry, err = parseExpiry(p.String("expiry"))
 	check(`parameter "expiry"`, err)
 	check("operations", c.setOperations(p))
+	if c.preload == "auto" {
+		c.preload = "all"
+		if c.command != nil {
+			c.preload = "none"
+		}
+	}
 	check("secrets", c.setUser(p))
 	check("TLS", c.setTLS(p))
 	if err := errors.Join(errs...); err != nil {

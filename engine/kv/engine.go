@@ -76,7 +76,7 @@ func parameters() []load.Parameter {
 		{Name: "command", Type: load.TypeString, Doc: "A Redis command in place of gets and sets, as HSET __key__ field __data__."},
 		{Name: "protocol", Type: load.TypeEnum, Values: []string{"auto", "resp2", "resp3", "text", "meta", "meta-quiet"}, Default: "auto", Doc: "Wire protocol; auto is resp2 for Redis and text for memcached. meta-quiet pipelines: only hits and errors are answered, one by one."},
 		{Name: "username", Type: load.TypeString, Doc: "User to authenticate as; the password comes as a secret."},
-		{Name: "preload", Type: load.TypeEnum, Values: []string{"all", "keep", "none"}, Default: "all", Doc: "all: set every key before each trial; keep: use what is there, checked by a sample; none: neither."},
+		{Name: "preload", Type: load.TypeEnum, Values: []string{"auto", "all", "keep", "none"}, Default: "auto", Doc: "all: set every key before each trial; keep: use what is there, checked by a sample; none: neither; auto: all, but none with a command."},
 		{Name: "flush", Type: load.TypeBool, Default: "false", Doc: "Empty the target's database before the preload. It deletes what others have there."},
 		{Name: "verify", Type: load.TypeBool, Default: "false", Doc: "Check every value that comes back, and all keys after the window. It costs the generator CPU."},
 		{Name: "reconnect_every", Type: load.TypeInt, Default: "0", Doc: "Replies after which a connection is closed and opened again; 0: never."},

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 )
 
@@ -78,7 +79,12 @@ func (p *memcacheParser) line(b []byte, r *reply) (used int, done bool, err erro
 	case "MN":
 		r.form = formEnd
 		return used, true, nil
-	case "NS", "NF", "EX", "NOT_STORED", "NOT_FOUND", "EXISTS", "ERROR", "CLIENT_ERROR", "SERVER_ERROR":
+	case "ERROR":
+		if p.quiet { // the batch would never end
+			return used, false, errors.New("found ERROR: the target does not know the meta commands, as memcached before 1.6")
+		}
+		return used, p.refuse(line, r), nil
+	case "NS", "NF", "EX", "NOT_STORED", "NOT_FOUND", "EXISTS", "CLIENT_ERROR", "SERVER_ERROR":
 		return used, p.refuse(line, r), nil
 	}
 	if _, ok := number(word); ok && len(rest) == 0 {

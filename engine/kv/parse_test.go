@@ -125,10 +125,21 @@ func TestGarbageIsAnError(t *testing.T) {
 	for _, stream := range []string{
 		"HTTP/1.1 400 Bad Request\r\n", "\r\n", "END\n", "VALUE k 0 x\r\n", "VALUE k 0 -1\r\n", "VALUE k\r\n", "VA\r\n",
 		"VALUE k 0 1\r\nxyz\r\n", "+OK\r\n", strings.Repeat("x", maxLine+1),
+		"ERROR\n",
 	} {
 		if got, err := readAll(newMemcache(false, nil), []byte(stream), nil); err == nil {
 			t.Errorf("memcached: %.40q gave %+v and no error", stream, got)
 		}
+	}
+}
+
+func TestMemcachedWithoutMetaCommandsIsTold(t *testing.T) {
+	if _, err := readAll(newMemcache(true, nil), []byte("ERROR\r\nERROR\r\n"), nil); err == nil || !strings.Contains(err.Error(), "before 1.6") {
+		t.Errorf("got %v", err)
+	}
+	got, err := readAll(newMemcache(false, nil), []byte("ERROR\r\n"), nil)
+	if want := []said{{form: formError, text: "ERROR"}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 }
 

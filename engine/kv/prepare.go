@@ -58,9 +58,6 @@ func (c *config) fill(ctx context.Context, progress func(float64)) error {
 	f.sets, f.gets, f.command, f.verify, f.expiry, f.reconnectEvery = 1, 0, nil, false, expiry{}, 0
 	f.setKeys.Pattern, f.raw, f.patience = gen.Parallel, false, 0
 	f.pipeline = max(min(fillPipeline, fillBytes/(c.data.sizes.Max()+1)), 1)
-	if f.proto == text {
-		f.proto = metaQuiet
-	}
 	f.workers = min(max(c.workers, 1), runtime.GOMAXPROCS(0))
 	f.connections = f.workers * fillConnections
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -173,9 +170,9 @@ func failure(d load.Completion, c *config) error {
 // that less than 0.7 % of a data set is missing or wrong.
 const sampleKeys = 1000
 
-// sample reads back keys spread evenly over the data set. Where keys may have
-// expired, those that are missing do not count.
-func (s *session) sample(ctx context.Context, expired bool) error {
+// sample reads back keys spread evenly over the data set. Where keys may be
+// missing, only wrong values count.
+func (s *session) sample(ctx context.Context, mayMiss bool) error {
 	n := min(s.c.count, sampleKeys)
 	missing := 0
 	for i := range n {
@@ -194,7 +191,7 @@ func (s *session) sample(ctx context.Context, expired bool) error {
 			missing++
 		}
 	}
-	if missing > 0 && !expired {
+	if missing > 0 && !mayMiss {
 		return fmt.Errorf("%d of %d sampled keys are missing: the target dropped them, they expired, or the data set was never loaded (preload all loads it)", missing, n)
 	}
 	return nil

@@ -142,6 +142,7 @@ func (w *worker) complete(c *conn, n uint32, status load.OpStatus, items uint32,
 	g.bytes -= share
 	g.left -= n
 	c.busy -= n
+	w.free += n
 	if g.left == 0 {
 		c.head++
 	}

@@ -22,7 +22,8 @@ type worker struct {
 	clock *load.Clock
 	loop  *ring.Loop
 	conns []*conn
-	turn  int // which connection to try first for an operation without a slot
+	free  uint32 // operations that the connections have room for
+	turn  int    // which connection to try first for an operation without a slot
 
 	enc      encoder
 	requests [kinds]*request
@@ -135,6 +136,7 @@ func (w *worker) newConn(slot int32) *conn {
 		c.check = &checker{data: w.c.data, prefix: w.c.prefix, first: w.c.first, log: c.log}
 	}
 	w.down++
+	w.free += uint32(w.c.pipeline)
 	return c
 }
 
@@ -175,42 +177,30 @@ func (w *worker) sendWaiting(c *conn) {
 func (w *worker) Submit(ops []load.Op) (int, error) {
 	for i := range ops {
 		op := &ops[i]
+		if op.Count > w.free {
+			return i, nil
+		}
 		if op.Slot >= 0 && int(op.Slot) < len(w.conns) {
 			if c := w.conns[op.Slot]; c.busy+op.Count <= uint32(w.c.pipeline) {
 				w.take(c, op, op.Count)
 				continue
 			}
 		}
-		if !w.spread(op) {
-			return i, nil
-		}
+		w.spread(op)
 	}
 	return len(ops), nil
 }
 
-// spread gives an operation without a slot to the connections that are the
-// least busy, beginning after the last one used.
-func (w *worker) spread(op *load.Op) bool {
-	pipeline := uint32(w.c.pipeline)
-	if op.Count > 1 {
-		free := uint32(0)
-		for _, c := range w.conns {
-			free += pipeline - c.busy
-		}
-		if free < op.Count {
-			return false
-		}
-	}
+// spread gives an operation to the connections that are the least busy,
+// beginning after the last one used. Together they have room for it.
+func (w *worker) spread(op *load.Op) {
+	conns := uint32(len(w.conns))
 	for left := op.Count; left > 0; {
 		c := w.leastBusy()
-		n := min(pipeline-c.busy, (left+uint32(len(w.conns))-1)/uint32(len(w.conns)))
-		if n == 0 {
-			return false // only where Count is 1 and all are full
-		}
+		n := min(uint32(w.c.pipeline)-c.busy, (left+conns-1)/conns)
 		w.take(c, op, n)
 		left -= n
 	}
-	return true
 }
 
 func (w *worker) leastBusy() *conn {
@@ -232,6 +222,7 @@ func (w *worker) leastBusy() *conn {
 
 // take puts n operations on a connection.
 func (w *worker) take(c *conn, op *load.Op, n uint32) {
+	w.free -= n
 	for n > 0 {
 		kind, k := w.mix.run(n)
 		n -= k

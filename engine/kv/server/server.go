@@ -24,8 +24,8 @@ type Config struct {
 	// redis://HOST:PORT, redis+unix:///PATH, memcache://HOST:PORT or
 	// memcache+unix:///PATH. Port 0 is any free one.
 	Listen []string
-	// Threads is how many event loops share the connections; 0 is 1. The
-	// process should have a processor more (GOMAXPROCS).
+	// Threads is how many event loops share the connections; 0 is 1. Where
+	// GOMAXPROCS is above that, their waits cost less.
 	Threads int
 	// Memory bounds the keys and values, in bytes; what would exceed it is
 	// refused. 0: no bound.

@@ -67,7 +67,8 @@ func newThread(s *server) *thread { return &thread{s: s} }
 func (t *thread) run(ctx context.Context) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	loop, err := ring.New(ring.Config{Backend: t.s.cfg.Backend, Conns: connections, BufferSize: 16 << 10, Buffers: 64})
+	loop, err := ring.New(ring.Config{Backend: t.s.cfg.Backend, Conns: connections, BufferSize: 16 << 10, Buffers: 64,
+		Raw: runtime.GOMAXPROCS(0) > t.s.cfg.Threads})
 	if err != nil {
 		return err
 	}
