@@ -26,15 +26,6 @@ type quantity struct {
 	unit unit.Unit
 }
 
-// in converts a quantity to another unit of the same dimension.
-func (q quantity) to(u unit.Unit) (quantity, error) {
-	factor, err := q.unit.In(u)
-	if err != nil {
-		return quantity{}, err
-	}
-	return quantity{q.in.Mul(unit.Exactly(factor)), u}, nil
-}
-
 // constant is an exact number, with a unit where one was written.
 type constant struct{ number Number }
 
