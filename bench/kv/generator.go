@@ -1,14 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"syscall"
 	"time"
 
 	"bakeoff/engine/kv"
+	"bakeoff/hist"
 	"bakeoff/load"
 )
 
@@ -26,7 +29,7 @@ type outcome struct {
 	Operations float64
 	Seconds    float64
 	CPU        float64       // seconds, user and system
-	P50        time.Duration // of the response time
+	P50        time.Duration // of the service time
 	Lag        time.Duration // median pacing lag, where the generator knows it
 	Note       string
 }
@@ -63,10 +66,29 @@ func generate(ctx context.Context, j job) error {
 		Operations: float64(l.Ledger.Completed), Seconds: l.Window.Seconds, CPU: (after - before).Seconds(),
 		Lag: time.Duration(l.Generator.PacingLagP50), Note: l.Generator.Backend,
 	}
-	if n := len(l.Series); n > 0 {
-		o.P50 = time.Duration(l.Series[n/2].P50)
+	if o.P50, err = medianService(result); err != nil {
+		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(o)
+}
+
+// medianService reads the median service time out of the log of all operations.
+func medianService(result load.Result) (time.Duration, error) {
+	for _, l := range result.Load.Latencies {
+		if l.Kind != "all" || l.Type != "service" {
+			continue
+		}
+		intervals, err := hist.ReadLog(bytes.NewReader(result.Logs[l.File]))
+		if err != nil {
+			return 0, err
+		}
+		sum := hist.New()
+		for _, i := range intervals {
+			sum.Merge(i.Hist)
+		}
+		return time.Duration(sum.Quantile(0.5)), nil
+	}
+	return 0, errors.New("the load has no log of service times")
 }
 
 // cpu is the CPU time of this process (RUSAGE_SELF) or of its ended children.

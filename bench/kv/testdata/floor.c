@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <time.h>
 
-enum { MOST = 1024, POOL = 16384 };
+enum { MOST = 1024, POOL = 1 << 17 };
 
 static double now(void)
 {
