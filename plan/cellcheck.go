@@ -170,7 +170,7 @@ func (f *faults) checkSettings(tree *node) {
 			}
 		}
 		for _, p := range host.value.pairsOf("sysctl") {
-			if strings.ContainsAny(p.key, " \t\n") || strings.Contains(p.key, "..") || strings.HasPrefix(p.key, ".") {
+			if strings.ContainsAny(p.key, " \t\n") || strings.IndexFunc(p.key, unprintable) >= 0 || strings.Contains(p.key, "..") || strings.HasPrefix(p.key, ".") {
 				f.add(p.line, fmt.Sprintf("settings.%s.sysctl.%s", host.key, p.key), quote(p.key), "a kernel parameter such as net.core.somaxconn", "")
 			}
 		}

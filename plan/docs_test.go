@@ -29,7 +29,7 @@ func keyTables() map[string][]field {
 
 func (f field) form() string {
 	form := map[shape]string{
-		shapePositive: "count above 0", shapeCPUs: "cores", shapeSeed: "number", shapeTexts: "list of text", shapeCommand: "list: program and arguments", shapeMap: "map of text",
+		shapeLine: "text", shapePositive: "count above 0", shapeCPUs: "cores", shapeSeed: "number", shapeTexts: "list of text", shapeCommand: "list: program and arguments", shapeMap: "map of text",
 		shapeSection: "map", shapeNamed: "name -> map", shapeSections: "list of maps", shapeTree: "map", shapeBool: "`true`, `false`", shapePercent: "percentage", shapeTariff: "money/kWh", shapeGrid: "g/kWh", shapeBrackets: "money, or list of maps",
 	}[f.shape]
 	switch {

@@ -26,7 +26,7 @@ func (e *Error) Error() string {
 	}
 	b.WriteString(": ")
 	if e.Key != "" {
-		b.WriteString(e.Key + ": ")
+		b.WriteString(shownKey(e.Key) + ": ")
 	}
 	fmt.Fprintf(&b, "found %s, expected %s", e.Found, e.Expected)
 	if e.Mend != "" {
@@ -94,6 +94,20 @@ func (f *faults) err() error {
 	}
 	slices.SortStableFunc(f.all, func(a, b *Error) int { return cmp.Compare(a.Line, b.Line) })
 	return f.all
+}
+
+// shownKey is a key's path on one line: names are as the file has them, and a
+// wrong one may be anything.
+func shownKey(key string) string {
+	if r := []rune(key); len(r) > 200 {
+		key = string(r[:197]) + "..."
+	}
+	return strings.Map(func(r rune) rune {
+		if unprintable(r) || r == '\n' || r == '\t' {
+			return '\uFFFD'
+		}
+		return r
+	}, key)
 }
 
 // quote shows text that was found, cut where it is long.

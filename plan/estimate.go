@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -37,11 +38,11 @@ func (p *Plan) Estimate() (Estimate, error) {
 			return Estimate{}, err
 		}
 		d, ends := r.duration()
-		block += d + trialOverhead
+		block = add(block, d+trialOverhead)
 		open = open || !ends
 	}
 	e.Trials, e.MaxTrials = len(trials)*e.Blocks, len(trials)*e.MaxBlocks
-	e.Time, e.MaxTime = block*time.Duration(e.Blocks), block*time.Duration(e.MaxBlocks)
+	e.Time, e.MaxTime = times(block, e.Blocks), times(block, e.MaxBlocks)
 	e.Assumptions = []string{
 		fmt.Sprintf("%v a trial for starting and stopping services, settings, facts and draining", trialOverhead),
 		"no time for preparing data sets, which depends on the target",
@@ -51,6 +52,22 @@ func (p *Plan) Estimate() (Estimate, error) {
 		e.Assumptions = append(e.Assumptions, "work that ends by itself takes as long as its deadline allows")
 	}
 	return e, nil
+}
+
+// add and times stay at the longest duration there is, 292 years, rather than
+// turn negative.
+func add(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+func times(d time.Duration, n int) time.Duration {
+	if n > 0 && d > math.MaxInt64/time.Duration(n) {
+		return math.MaxInt64
+	}
+	return d * time.Duration(n)
 }
 
 // duration is how long the load of a trial takes; ends is false where that is

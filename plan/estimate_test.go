@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,15 @@ func TestEstimate(t *testing.T) {
 	open := mustParse(t, strings.Replace(good, "window: 5s", "deadline: 1h", 1))
 	if e, err := open.Estimate(); err != nil || e.Time != 16*(time.Hour+2*time.Second) || len(e.Assumptions) != 4 {
 		t.Errorf("work that ends by itself: %+v %v", e, err)
+	}
+}
+
+// A plan of more than 292 years is long; it does not end before it began.
+func TestEstimateNeverTurnsNegative(t *testing.T) {
+	p := mustParse(t, strings.NewReplacer("window: 5s", "window: 366d", "primary:", "repeat: {blocks: 4000}\nprimary:").Replace(good))
+	e, err := p.Estimate()
+	if err != nil || e.Time != math.MaxInt64 || e.MaxTime != math.MaxInt64 {
+		t.Errorf("%v %v %v", e.Time, e.MaxTime, err)
 	}
 }
 

@@ -181,13 +181,17 @@ func (f *faults) markFactors(top *node, factors []Factor) []Factor {
 }
 
 // checkProduct notes a product that is too large to be meant.
-func (f *faults) checkProduct(line int, factors []Factor) {
+func (f *faults) checkProduct(at *node, factors []Factor) {
 	cells, text := 1.0, make([]string, len(factors))
 	for i, factor := range factors {
 		cells *= float64(len(factor.Levels))
 		text[i] = fmt.Sprintf("%d (%s)", len(factor.Levels), factor.Name)
 	}
 	if cells > maxCells {
+		line := 0
+		if at != nil {
+			line = at.line
+		}
 		f.add(line, "factors", fmt.Sprintf("%s = %.0f cells", strings.Join(text, " x "), cells), fmt.Sprintf("at most %d cells", maxCells),
 			"leave levels out, or split the bake-off into several plans")
 	}

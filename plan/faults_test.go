@@ -29,6 +29,15 @@ func TestFaults(t *testing.T) {
 		want           []string // parts of the message
 	}{
 		{"no title", "title: x\n", "", 1, []string{"no title", "what the bake-off is called"}},
+		{"empty title", "title: x", `title: ""`, 1, []string{"title: found", "one line of text"}},
+		{"long title", "title: x", "title: " + strings.Repeat("x", maxLine+1), 1, []string{"at most 300 bytes"}},
+		{"title of two lines", "title: x", `title: "a\nb"`, 1, []string{"one line of text"}},
+		{"title that steers a terminal", "title: x", `title: "\e[2Jx"`, 1, []string{"title: found the character U+001B, which does not print"}},
+		{"title turned about", "title: x", `title: "a\u202eb"`, 1, []string{"U+202E"}},
+		{"a word that steers a terminal", "[redis-server]", `[redis-server, "\a"]`, 4, []string{"services.redis.command[1]", "U+0007"}},
+		{"a key that steers a terminal", "{agent: none}", `{agent: none, facts: {"a\eb": c}}`, 2, []string{"hosts.far.facts.a\uFFFDb: found", "a key of characters that print"}},
+		{"long key", "title: x", "title: x\n" + strings.Repeat("y", 900) + ": z", 2, []string{"yyy...: found the unknown key"}},
+		{"long window", "window: 5s", "window: 3650d", 6, []string{`found "3650d"`, "at most 366d"}},
 		{"unknown key", "title: x", "title: x\nfactor: {}", 2, []string{`unknown key "factor"`, "did you mean factors?"}},
 		{"unknown host key", "far: {agent: none}", "far: {agents: none}", 2, []string{"hosts.far.agents", "did you mean agent?"}},
 		{"unknown agent", "agent: none", "agent: remote", 2, []string{`found "remote"`, "local or none"}},
@@ -193,7 +202,9 @@ func TestFaultsOfWholeFiles(t *testing.T) {
 		"deep":               {strings.Repeat("[", 40) + strings.Repeat("]", 40), 1, []string{"at most 20000 values"}},
 		"aliases multiply":   {bomb, 2, []string{"aliases that multiply"}},
 		"self reference":     {"title: &a [*a]\n", 1, []string{"aliases"}},
-		"impossible product": {product, 1, []string{"11 (key_maximum) x 11 (connections) x 11 (pipeline) = 1331 cells", "at most 1000 cells"}},
+		"impossible product": {product, 4, []string{"11 (key_maximum) x 11 (connections) x 11 (pipeline) = 1331 cells", "at most 1000 cells"}},
+		"version of YAML":    {"%YAML 1.2\n---\n" + good, 1, []string{"leave the %YAML line out"}},
+		"NUL byte":           {good + "question: a\x00b\n", 12, []string{"take the control character out"}},
 		"no workloads":       {"title: x\n", 1, []string{"no workloads"}},
 	}
 	for name, tt := range tests {
@@ -201,6 +212,18 @@ func TestFaultsOfWholeFiles(t *testing.T) {
 			_, err := Parse("plan.yaml", []byte(tt.src), testCatalog{})
 			checkFault(t, err, tt.line, tt.want)
 		})
+	}
+}
+
+// Aliases that multiply are one fault, not one for each place they reach.
+func TestAliasesAreOneFault(t *testing.T) {
+	src := "title: x\na: &a [x, x, x, x, x, x, x, x, x, x]\n"
+	for c := 'b'; c < 'm'; c++ {
+		src += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", c-1), 10), ", "))
+	}
+	_, err := Parse("plan.yaml", []byte(src), testCatalog{})
+	if n := strings.Count(fmt.Sprint(err), "aliases that multiply"); n != 1 {
+		t.Errorf("said %d times, want once: %v", n, err)
 	}
 }
 

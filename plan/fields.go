@@ -6,8 +6,8 @@ package plan
 // topFields are the keys of a plan.
 func topFields() []field {
 	return []field{
-		{name: "title", shape: shapeText, must: true, doc: "what the bake-off is called in its report"},
-		{name: "question", shape: shapeText, doc: "the question that the report answers; made from the factors where absent"},
+		{name: "title", shape: shapeLine, must: true, doc: "what the bake-off is called in its report"},
+		{name: "question", shape: shapeLine, doc: "the question that the report answers; made from the factors where absent"},
 		{name: "hosts", shape: shapeNamed, keys: hostFields(), doc: "the machines that take part; absent, one host named local, this machine"},
 		{name: "services", shape: shapeNamed, keys: serviceFields(), doc: "the servers under test: how to start, pin, check and stop them, or where they already run"},
 		{name: "workloads", shape: shapeNamed, must: true, keys: workloadFields(), rest: shapeAny, doc: "the loads; several are a factor, unless together"},

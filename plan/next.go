@@ -63,7 +63,11 @@ type GivenUpError struct {
 
 // Error names the cell and the reason.
 func (e *GivenUpError) Error() string {
-	return fmt.Sprintf("cell %q could not be measured in %d attempts: %s; mend that and run the plan afresh", e.Cell.Key(), e.Attempts, e.Reason)
+	attempts := fmt.Sprintf("%d attempts", e.Attempts)
+	if e.Attempts == 1 {
+		attempts = "its one attempt"
+	}
+	return fmt.Sprintf("cell %q could not be measured in %s: %s; mend that and run the plan afresh", e.Cell.Key(), attempts, e.Reason)
 }
 
 // history is what a plan and outcomes make together.

@@ -33,7 +33,7 @@ func Parse(name string, src []byte, catalog Catalog) (*Plan, error) {
 	p.Graded = f.graded(top)
 	p.Factors = f.withGraded(p, top)
 	f.checkGraded(p, top)
-	f.checkProduct(1, p.Factors)
+	f.checkProduct(top.get("factors"), p.Factors)
 	if len(f.all) > 0 { // the cells would only repeat it
 		return nil, f.err()
 	}

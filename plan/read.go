@@ -1,8 +1,11 @@
 package plan
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -29,7 +32,7 @@ func read(src []byte, f *faults) *node {
 	}
 	var doc yaml.Node
 	if err := yaml.Load(src, &doc); err != nil {
-		syntaxFault(err, f)
+		syntaxFault(src, err, f)
 		return nil
 	}
 	r := &reader{faults: f, left: maxNodes}
@@ -46,7 +49,7 @@ func read(src []byte, f *faults) *node {
 }
 
 // syntaxFault turns the YAML reader's error into a fault with its line.
-func syntaxFault(err error, f *faults) {
+func syntaxFault(src []byte, err error, f *faults) {
 	if _, ok := errors.AsType[*yaml.LoadErrors](err); ok { // of the stream, not of its text
 		f.add(0, "", "no YAML document, or several", "exactly one plan in a file", "bakeoff plan new writes a plan to start from")
 		return
@@ -55,8 +58,18 @@ func syntaxFault(err error, f *faults) {
 	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
 		line, text = one.Mark.Line, one.Message
 	}
-	f.add(line, "", "what is not YAML ("+text+")", "YAML", "indent with spaces, never tabs, and put text with : or # in quotes")
+	mend := "indent with spaces, never tabs, and put text with : or # in quotes"
+	switch {
+	case strings.Contains(text, "incompatible YAML document"):
+		mend = "leave the %YAML line out"
+	case strings.Contains(text, "control characters"):
+		mend = "take the control character out"
+		line = 1 + bytes.Count(src[:max(0, bytes.IndexFunc(src, isControl))], []byte("\n"))
+	}
+	f.add(line, "", "what is not YAML ("+text+")", "YAML", mend)
 }
+
+func isControl(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r) }
 
 // reader copies YAML nodes, with aliases followed, inside its bounds.
 type reader struct {
@@ -66,6 +79,9 @@ type reader struct {
 
 // value copies one value; nil after a fault that was noted.
 func (r *reader) value(y *yaml.Node, path string, depth int) *node {
+	if r.left < 0 {
+		return nil // it was noted
+	}
 	if r.left--; r.left < 0 || depth > maxDepth {
 		r.left = -1
 		r.faults.add(y.Line, path, "too much nesting, or aliases that multiply", fmt.Sprintf("at most %d values nested at most %d deep", maxNodes, maxDepth), "write values out instead of repeating aliases")
@@ -89,6 +105,11 @@ func (r *reader) value(y *yaml.Node, path string, depth int) *node {
 	case yaml.MappingNode:
 		return r.mapping(y, path, depth)
 	}
+	if i := strings.IndexFunc(y.Value, unprintable); i >= 0 {
+		c, _ := utf8.DecodeRuneInString(y.Value[i:])
+		r.faults.add(y.Line, path, fmt.Sprintf("the character %U, which does not print", c), "text that is shown as it is", "take the character out")
+		return nil
+	}
 	// The word null stays a word: an engine is called so.
 	return &node{kind: scalar, line: y.Line, text: y.Value, null: y.Tag == "!!null" && y.Value != "null"}
 }
@@ -103,6 +124,8 @@ func (r *reader) mapping(y *yaml.Node, path string, depth int) *node {
 		switch {
 		case key.Kind != yaml.ScalarNode || key.Value == "" || key.Style&yaml.TaggedStyle != 0:
 			r.faults.add(key.Line, path, "a key that is not plain text", "a name", "")
+		case strings.IndexFunc(key.Value, unprintable) >= 0:
+			r.faults.add(key.Line, at, quote(key.Value), "a key of characters that print", "take the others out")
 		case key.Tag == "!!merge":
 			r.faults.add(key.Line, at, "the merge key <<", "keys written out", "use an alias for a whole value, or repeat the keys")
 		case twice:
@@ -115,6 +138,18 @@ func (r *reader) mapping(y *yaml.Node, path string, depth int) *node {
 		}
 	}
 	return n
+}
+
+// unprintable tells characters that would steer a terminal or turn the text
+// around them about, wherever the plan's words are shown.
+func unprintable(r rune) bool {
+	switch r {
+	case '\n', '\t':
+		return false
+	case '\u2028', '\u2029', '\u200e', '\u200f':
+		return true
+	}
+	return unicode.IsControl(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
 // join appends a key to a path.

@@ -76,6 +76,10 @@ func (s shape) scalarSchema() object {
 	pattern := func(p string) object { return object{"type": "string", "pattern": "^" + p + "$"} }
 	or := func(a, b object) object { return object{"anyOf": []any{a, b}} }
 	switch s {
+	case shapeLine:
+		line := textSchema()
+		line["minLength"], line["maxLength"] = 1, maxLine
+		return line
 	case shapeCount, shapeSeed:
 		return or(object{"type": "integer", "minimum": 0}, pattern(number+` ?[kKMGT]?`))
 	case shapePositive:

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"bakeoff/unit"
 )
@@ -16,6 +17,7 @@ type shape string
 
 const (
 	shapeText     shape = "text"
+	shapeLine     shape = "line"     // of text, for headings
 	shapeName     shape = "name"     // of a host, service, workload or factor
 	shapeMeasure  shape = "measure"  // the name of a measure
 	shapeBool     shape = "bool"     // true or false
@@ -72,6 +74,10 @@ func (s shape) scalarFault(text string, values []string) (expected, mend string)
 	switch s {
 	case shapeText:
 		return "", ""
+	case shapeLine:
+		if text == "" || len(text) > maxLine || strings.ContainsAny(text, "\n\t") {
+			return fmt.Sprintf("one line of text, of at most %d bytes", maxLine), ""
+		}
 	case shapeEnum:
 		if !slices.Contains(values, text) {
 			return oneOf(values), meant(text, values)
@@ -120,7 +126,10 @@ func (s shape) quantityFault(text string) (expected, mend string) {
 	case shapeSize:
 		_, err = unit.ParseSize(text)
 	case shapeDuration:
-		_, err = unit.ParseDuration(text)
+		var d time.Duration
+		if d, err = unit.ParseDuration(text); err == nil && d > maxDuration {
+			return "at most 366d", ""
+		}
 	case shapeRate:
 		var rate float64
 		if rate, err = unit.ParseRate(text); err == nil && rate == 0 {
@@ -150,6 +159,12 @@ func unitFault(err error) (expected, mend string) {
 	}
 	return "", ""
 }
+
+// Bounds of single values, far above any real one.
+const (
+	maxLine     = 300                  // bytes of a title or a question
+	maxDuration = 366 * 24 * time.Hour // sums of a few never overflow
+)
 
 // The names that a plan gives, and those of measures.
 const (
