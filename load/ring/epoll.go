@@ -131,11 +131,18 @@ func (e *epoll) watch(c *Conn, events uint32) error {
 	return nil
 }
 
-// poll asks without blocking first, which needs no word to the runtime.
+// poll waits for events. Where waiting costs a word to the runtime, it asks
+// without waiting first.
 func (e *epoll) poll(timeout int64) (int, error) {
-	p := unsafe.Pointer(&e.events[0])
-	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(e.fd), uintptr(p), uintptr(len(e.events)), 0, 0, 0)
-	if errno == 0 && n == 0 && timeout != 0 && len(e.l.events) == 0 {
+	if len(e.l.events) > 0 {
+		timeout = 0
+	}
+	var n uintptr
+	var errno syscall.Errno
+	if timeout == 0 || !e.raw {
+		n, _, errno = syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(e.fd), uintptr(unsafe.Pointer(&e.events[0])), uintptr(len(e.events)), 0, 0, 0)
+	}
+	if errno == 0 && n == 0 && timeout != 0 {
 		n, errno = e.block(timeout)
 	}
 	if errno == syscall.EINTR {

@@ -1,0 +1,93 @@
+package ring
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"time"
+)
+
+// TestStamps: TCP data comes with the moment at which the kernel received it,
+// although the loop looked for it later; Unix data with none. The kernel begins
+// to stamp a little after it was asked to.
+func TestStamps(t *testing.T) {
+	each(t, Config{Stamps: true}, func(t *testing.T, l *Loop) {
+		for network, stamped := range map[string]bool{"tcp": true, "unix": false} {
+			fd, peer := pair(t, network)
+			c := add(t, l, fd)
+			if _, err := l.Wait(0); err != nil {
+				t.Fatal(err)
+			}
+			const late = 20 * time.Millisecond
+			var e Event
+			var before, after int64
+			for range 100 {
+				before = time.Now().UnixNano()
+				if _, err := peer.Write([]byte("data")); err != nil {
+					t.Fatal(err)
+				}
+				after = time.Now().UnixNano()
+				if e = next(t, l, late); e.Stamp != 0 || !stamped {
+					break
+				}
+			}
+			if string(e.Data) != "data" || (e.Stamp != 0) != stamped {
+				t.Errorf("%s: got %q, stamp %d", network, e.Data, e.Stamp)
+			}
+			if stamped && (e.Stamp < before || e.Stamp > after+int64(late)/2) {
+				t.Errorf("%s: stamped %d ns after it was sent", network, e.Stamp-before)
+			}
+			peer.Close()
+			var end error
+			until(t, l, func() bool { return end != nil }, func(e Event) { end = e.Err })
+			if !errors.Is(end, io.EOF) {
+				t.Errorf("%s: got %v, want EOF", network, end)
+			}
+			l.Remove(c)
+		}
+	})
+}
+
+// next waits out a time until there is an event, for at most 10 s.
+func next(t *testing.T, l *Loop, wait time.Duration) Event {
+	t.Helper()
+	for begun := time.Now(); time.Since(begun) < 10*time.Second; {
+		events, err := l.WaitOut(wait)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(events) > 0 {
+			return events[0]
+		}
+	}
+	t.Fatal("the data never came")
+	return Event{}
+}
+
+func TestWaitOut(t *testing.T) {
+	each(t, Config{}, func(t *testing.T, l *Loop) {
+		fd, peer := pair(t, "tcp")
+		defer peer.Close()
+		add(t, l, fd)
+		if _, err := peer.Write([]byte("at once")); err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		var got string
+		for range 100 { // a signal may end it early
+			events, err := l.WaitOut(5 * time.Millisecond)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range events {
+				got += string(e.Data)
+			}
+			if time.Since(begun) >= 5*time.Millisecond {
+				break
+			}
+		}
+		if got != "at once" || time.Since(begun) < 5*time.Millisecond {
+			t.Errorf("got %q after %v", got, time.Since(begun))
+		}
+	})
+}
