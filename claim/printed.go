@@ -10,8 +10,8 @@ import (
 	"bakeoff/unit"
 )
 
-// asPrinted gives the cells and charts of one table the intervals that its digits
-// leave, and captions that speak of figures and not of trials. A chart of a
+// asPrinted gives the cells, findings and charts of one table the intervals that
+// its digits leave, and captions that speak of figures and not of trials. A chart of a
 // single figure compares nothing and is left out.
 func asPrinted(r *analysis.Result, obs []record.Observation) {
 	for i := range r.Cells {
@@ -21,6 +21,9 @@ func asPrinted(r *analysis.Result, obs []record.Observation) {
 				c.Low, c.High = o.Value-*o.HalfWidth, o.Value+*o.HalfWidth
 			}
 		}
+	}
+	for i := range r.Findings {
+		r.Findings[i].Level = 1 // the interval holds every value that prints so
 	}
 	for i := range r.Charts {
 		chart := &r.Charts[i]

@@ -91,7 +91,7 @@ func TestPrintedFindings(t *testing.T) {
 		return f.Measure == "Throughput" && f.Factor == "ip" && f.Where.Key() == "load=read, offload=off, block=256K"
 	})
 	f := r.Findings[i]
-	if f.Verdict != analysis.Descriptive || fmt.Sprintf("%.2f", *f.ImprovementPercent) != "13.83" || f.BaseValue == 0 || !(f.Low < f.Effect && f.Effect < f.High) {
+	if f.Verdict != analysis.Descriptive || f.Level != 1 || fmt.Sprintf("%.2f", *f.ImprovementPercent) != "13.83" || f.BaseValue == 0 || !(f.Low < f.Effect && f.Effect < f.High) {
 		t.Errorf("%+v", f)
 	}
 	if wide := f.High - f.Low; wide > 1e-5 {
