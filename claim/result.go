@@ -151,11 +151,25 @@ func (f *Figures) answer(r *analysis.Result, a Audit) string {
 	} else if len(r.Cells) > 0 {
 		parts = []string{"The figures are printed without a baseline to compare them with."}
 	}
-	if n := len(a.Outcomes); n > 0 {
-		parts = append(parts, fmt.Sprintf("Of %d printed conclusions %d follow from the printed figures, %d of them with a last digit cut off; %d do not; of %d the figures are not printed.",
-			n, a.Count(Follows)+a.Count(OnlyCut), a.Count(OnlyCut), a.Raised(), a.Count(NotDerivable)))
+	if len(a.Outcomes) > 0 {
+		parts = append(parts, a.summary())
 	}
 	return strings.Join(parts, " ")
+}
+
+// summary counts what became of the printed conclusions.
+func (a Audit) summary() string {
+	text := fmt.Sprintf("Of %d printed conclusions %d follow from the printed figures", len(a.Outcomes), a.Count(Follows)+a.Count(OnlyCut))
+	if cut := a.Count(OnlyCut); cut > 0 {
+		text += fmt.Sprintf(", %d of them with a last digit cut off", cut)
+	}
+	if raised := a.Raised(); raised > 0 {
+		text += fmt.Sprintf("; to %d the audit objects", raised)
+	}
+	if bare := a.Count(NotDerivable); bare > 0 {
+		text += fmt.Sprintf("; of %d the figures are not printed", bare)
+	}
+	return text + "."
 }
 
 // printedTable is a table as it was printed.
