@@ -2,6 +2,7 @@ package record
 
 import (
 	"bufio"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +21,9 @@ const tempPrefix = ".tmp-"
 // directory synced. The directory must exist.
 func writeAtomic(name string, write func(io.Writer) error) (err error) {
 	dir := filepath.Dir(name)
-	f, err := os.CreateTemp(dir, tempPrefix)
+	// Not os.CreateTemp, whose files would have to be opened to others later,
+	// past the umask.
+	f, err := os.OpenFile(tempName(dir), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
@@ -38,7 +41,7 @@ func writeAtomic(name string, write func(io.Writer) error) (err error) {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	if err := errors.Join(f.Chmod(0o644), f.Sync()); err != nil {
+	if err := f.Sync(); err != nil {
 		return err
 	}
 	if err := f.Close(); err != nil {
@@ -49,6 +52,9 @@ func writeAtomic(name string, write func(io.Writer) error) (err error) {
 	}
 	return syncDir(dir)
 }
+
+// tempName is a name in dir that nothing has.
+func tempName(dir string) string { return filepath.Join(dir, tempPrefix+rand.Text()) }
 
 func writeBytes(name string, src []byte) error {
 	return writeAtomic(name, func(w io.Writer) error {

@@ -1,9 +1,11 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +20,9 @@ func Exclude(dir string, x Exclusion) (root string, err error) {
 		return "", fmt.Errorf("excluding trial %s: run directory %s: %w", x.Trial, dir, err)
 	}
 	defer lock.Close()
+	if err := dropUnsealed(dir); err != nil {
+		return "", fmt.Errorf("excluding trial %s: %w", x.Trial, err)
+	}
 	run, err := Open(dir)
 	if err != nil {
 		return "", err
@@ -43,7 +48,34 @@ func Exclude(dir string, x Exclusion) (root string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return seal(dir, len(seals)+1, x.At)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(file))
+		}
+	}()
+	return seal(dir, len(seals)+1, run.Manifest.Format, x.At)
+}
+
+// dropUnsealed removes what an exclusion that was cut short, as by a crash,
+// left in a complete record: no seal vouches for it. A record that differs from
+// its seal in anything else is refused.
+func dropUnsealed(dir string) error {
+	r, err := Verify(dir)
+	if err != nil || r.OK() {
+		return err
+	}
+	for _, name := range r.Extra {
+		if path.Dir(name) != ExclusionsDir {
+			return r.err()
+		}
+	}
+	if len(r.Changed)+len(r.Missing)+len(r.Faults) > 0 {
+		return r.err()
+	}
+	for _, name := range r.Extra {
+		err = errors.Join(err, os.Remove(filepath.Join(dir, filepath.FromSlash(name))))
+	}
+	return err
 }
 
 func checkExclusion(run *Run, x Exclusion) (Exclusion, error) {

@@ -22,6 +22,9 @@ import (
 // same figures. A copy of a complete record is sealed with a root hash of its
 // own, and its manifest names the original's.
 func Redact(dir, out, build string, now time.Time) (Manifest, error) {
+	if r, err := Verify(dir); err != nil || !r.OK() {
+		return Manifest{}, fmt.Errorf("redacting: %w", errors.Join(err, r.err()))
+	}
 	run, err := Open(dir)
 	if err != nil {
 		return Manifest{}, err
@@ -29,8 +32,8 @@ func Redact(dir, out, build string, now time.Time) (Manifest, error) {
 	if _, err := os.Lstat(out); !errors.Is(err, fs.ErrNotExist) {
 		return Manifest{}, fmt.Errorf("redacting %s: %s is there already: name a directory that is not (%w)", dir, out, errors.Join(fs.ErrExist, err))
 	}
-	temp, err := os.MkdirTemp(filepath.Dir(out), tempPrefix)
-	if err != nil {
+	temp := tempName(filepath.Dir(out))
+	if err := os.Mkdir(temp, 0o755); err != nil {
 		return Manifest{}, fmt.Errorf("redacting %s: %w", dir, err)
 	}
 	defer os.RemoveAll(temp)
@@ -38,7 +41,7 @@ func Redact(dir, out, build string, now time.Time) (Manifest, error) {
 	if err := c.all(); err != nil {
 		return Manifest{}, fmt.Errorf("redacting %s: %w", dir, err)
 	}
-	if err := errors.Join(os.Chmod(temp, 0o755), os.Rename(temp, out), syncDir(filepath.Dir(out))); err != nil {
+	if err := errors.Join(os.Rename(temp, out), syncDir(filepath.Dir(out))); err != nil {
 		return Manifest{}, fmt.Errorf("redacting %s: %w", dir, err)
 	}
 	return c.manifest, nil
@@ -83,7 +86,7 @@ func (c *copier) all() error {
 	if err := c.writeManifest(); err != nil || !c.run.Complete {
 		return err
 	}
-	_, err = seal(c.out, 1, c.at)
+	_, err = seal(c.out, 1, c.manifest.Format, c.at)
 	return err
 }
 

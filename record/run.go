@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A Run is a run directory opened for reading. It may still be incomplete, as
@@ -50,8 +52,30 @@ func (d dirFS) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
-	return os.OpenInRoot(string(d), name)
+	root, err := os.OpenRoot(string(d))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	// A pipe would be waited for.
+	f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = &notPlainError{name}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
+
+// A notPlainError says that something in a record is no file that a record has.
+type notPlainError struct{ name string }
+
+func (e *notPlainError) Error() string { return e.name + " is not a plain file" }
 
 // Open reads a run directory: manifest, plan, trials, exclusions and seal. It
 // does not read the bulk (histograms, telemetry, facts), nor recompute the

@@ -18,7 +18,9 @@ import (
 // adds a file and a further seal (complete-0002.json) over everything,
 // the earlier seals included.
 type Seal struct {
-	Format   string     `json:"format"`
+	Format string `json:"format"` // the manifest's
+	// Sealed is the time of the last thing in the record: the journal's last
+	// event, the exclusion or the redaction. So nothing in the seal stands alone.
 	Sealed   time.Time  `json:"sealed"`
 	Files    []FileHash `json:"files"` // sorted by path, bytewise
 	RootHash string     `json:"root_hash"`
@@ -93,7 +95,7 @@ func hashFiles(fsys fs.FS, seal string, live bool) ([]FileHash, error) {
 		case e.IsDir() || name == seal || live && strings.HasPrefix(path.Base(name), tempPrefix):
 			return nil
 		case !e.Type().IsRegular():
-			return fmt.Errorf("%s is not a plain file", name)
+			return &notPlainError{name}
 		}
 		f, err := hashFile(fsys, name)
 		files = append(files, f)

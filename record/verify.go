@@ -1,13 +1,16 @@
 package record
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A Report says whether a record is what was sealed.
@@ -41,12 +44,34 @@ func Verify(dir string) (Report, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return Report{}, fmt.Errorf("verifying: %w", err)
 	}
+	if !looksLikeRecord(dir) {
+		return Report{Dir: dir}, fmt.Errorf("verifying %s: it has neither %s nor %s: expected a directory that bakeoff run made", dir, ManifestFile, sealName(1))
+	}
 	report, err := verifyFS(dirFS(dir))
 	report.Dir = dir
 	if err != nil {
 		return report, fmt.Errorf("verifying %s: %w", dir, err)
 	}
 	return report, nil
+}
+
+// looksLikeRecord keeps any other directory, a home say, from being hashed.
+func looksLikeRecord(dir string) bool {
+	for _, name := range []string{ManifestFile, sealName(1)} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// err says that the record is not what was sealed; nil where it is.
+func (r Report) err() error {
+	if r.OK() {
+		return nil
+	}
+	first := slices.Concat(r.Changed, r.Missing, r.Extra, r.Faults)[0]
+	return fmt.Errorf("%s is not what was sealed (%s): bakeoff verify says what differs; take a copy that is whole", r.Dir, first)
 }
 
 func verifyFS(fsys fs.FS) (Report, error) {
@@ -57,6 +82,10 @@ func verifyFS(fsys fs.FS) (Report, error) {
 	}
 	r.Complete = len(seals) > 0
 	files, err := hashFiles(fsys, sealName(max(1, len(seals))), !r.Complete)
+	if odd, ok := errors.AsType[*notPlainError](err); ok {
+		r.Faults = append(r.Faults, odd.Error()+": a record has none but plain files")
+		return r, nil
+	}
 	if err != nil {
 		return r, err
 	}
@@ -72,8 +101,8 @@ func verifyFS(fsys fs.FS) (Report, error) {
 			r.compareSeals(sealName(n+1), s.Files, last.Files)
 		}
 	}
-	r.verifyJournal(fsys)
-	r.verifyContent(fsys, files)
+	last := r.verifyJournal(fsys)
+	r.verifyContent(fsys, files, seals, last)
 	return r, nil
 }
 
@@ -114,11 +143,13 @@ func (r *Report) compareSeals(name string, earlier, last []FileHash) {
 	}
 }
 
-func (r *Report) verifyJournal(fsys fs.FS) {
+// verifyJournal checks the chain of the journal's lines and returns the time of
+// the last event.
+func (r *Report) verifyJournal(fsys fs.FS) (last time.Time) {
 	f, err := fsys.Open(JournalFile)
 	if err != nil {
 		r.Faults = append(r.Faults, err.Error())
-		return
+		return last
 	}
 	defer f.Close()
 	j, err := ReadJournal(f)
@@ -129,15 +160,24 @@ func (r *Report) verifyJournal(fsys fs.FS) {
 	if r.Complete && j.Torn > 0 {
 		r.Faults = append(r.Faults, fmt.Sprintf("%s ends in a line without a newline, in a record that is complete", JournalFile))
 	}
+	if n := len(j.Events); n > 0 {
+		last = j.Events[n-1].At
+	}
+	return last
 }
 
 // verifyContent reads the record as analysis would, and looks for every file
 // that a trial names.
-func (r *Report) verifyContent(fsys fs.FS, files []FileHash) {
+func (r *Report) verifyContent(fsys fs.FS, files []FileHash, seals []Seal, last time.Time) {
 	run, err := openFS(fsys)
 	if err != nil {
 		r.Faults = append(r.Faults, err.Error())
 		return
+	}
+	for n := range seals {
+		if err := run.verifySeal(seals[:n+1], last); err != nil {
+			r.Faults = append(r.Faults, fmt.Sprintf("%s: %v", sealName(n+1), err))
+		}
 	}
 	have := byPath(files)
 	for _, t := range run.Trials {
@@ -152,6 +192,50 @@ func (r *Report) verifyContent(fsys fs.FS, files []FileHash) {
 			}
 		}
 	}
+}
+
+// verifySeal checks what no hash covers: the last of these seals itself, byte
+// for byte. All of it but the list of files stands elsewhere in the record too.
+func (r *Run) verifySeal(seals []Seal, journal time.Time) error {
+	n := len(seals)
+	s := seals[n-1]
+	src, err := fs.ReadFile(r.fsys, sealName(n))
+	if err != nil {
+		return err
+	}
+	s.Format, s.Sealed = r.Manifest.Format, journal.UTC()
+	switch {
+	case n > 1:
+		if s.Sealed, err = r.excludedAt(seals[n-2], s); err != nil {
+			return err
+		}
+	case r.Manifest.Redacted != nil:
+		s.Sealed = r.Manifest.Redacted.At
+	case journal.IsZero():
+		s.Sealed = r.Manifest.Created
+	}
+	var again bytes.Buffer
+	if err := writeJSON(&again, s); err != nil {
+		return err
+	}
+	if !bytes.Equal(src, again.Bytes()) {
+		return errors.New("it was changed: it is not what bakeoff writes for this record")
+	}
+	return nil
+}
+
+// excludedAt is the time of the exclusion that a seal adds to the one before.
+func (r *Run) excludedAt(before, s Seal) (time.Time, error) {
+	had := byPath(before.Files)
+	for _, f := range s.Files {
+		if _, ok := had[f.Path]; ok || path.Dir(f.Path) != ExclusionsDir {
+			continue
+		}
+		var x Exclusion
+		err := readJSON(r.fsys, f.Path, &x)
+		return x.At.UTC(), err
+	}
+	return time.Time{}, errors.New("it adds no exclusion to the seal before")
 }
 
 // files lists the files that a trial names, relative to the run directory.

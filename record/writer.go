@@ -27,7 +27,9 @@ type Writer struct {
 	sum     string // of the last line
 	seq     uint64
 	size    int64 // of the whole lines
-	broken  error // why the journal can take no more lines
+	format  string
+	last    time.Time // of the last event; of the run's beginning where there is none
+	broken  error     // why the journal can take no more lines
 }
 
 // runID names a run directory: the time in UTC and a ULID, so that names sort
@@ -56,8 +58,8 @@ func Create(parent string, m Manifest, plan []byte, now func() time.Time) (*Writ
 // createDir fills a temporary directory and renames it, so that a run
 // directory is never seen half-made.
 func createDir(dir string, m Manifest, plan []byte) (err error) {
-	temp, err := os.MkdirTemp(filepath.Dir(dir), tempPrefix)
-	if err != nil {
+	temp := tempName(filepath.Dir(dir))
+	if err := os.Mkdir(temp, 0o755); err != nil {
 		return err
 	}
 	defer func() {
@@ -70,7 +72,6 @@ func createDir(dir string, m Manifest, plan []byte) (err error) {
 		return err
 	}
 	err = errors.Join(
-		os.Chmod(temp, 0o755),
 		os.Mkdir(filepath.Join(temp, TrialsDir), 0o755),
 		writeBytes(filepath.Join(temp, ManifestFile), append(manifest, '\n')),
 		writeBytes(filepath.Join(temp, PlanFile), plan),
@@ -99,7 +100,7 @@ func Reopen(dir string, now func() time.Time) (*Writer, []Event, error) {
 	if run.Complete {
 		return nil, nil, fmt.Errorf("run directory %s is complete and sealed (%s): nothing can be added to it; begin a new run", dir, run.RootHash)
 	}
-	w := &Writer{dir: dir, now: now}
+	w := &Writer{dir: dir, now: now, format: run.Manifest.Format, last: run.Manifest.Created}
 	events, err := w.openJournal()
 	if err != nil {
 		return nil, nil, fmt.Errorf("run directory %s: %w", dir, err)
@@ -131,13 +132,17 @@ func (w *Writer) openJournal() (events []Event, err error) {
 		}
 	}
 	w.journal, w.sum, w.seq, w.size = f, j.sum, uint64(len(j.Events)), j.size
+	if n := len(j.Events); n > 0 {
+		w.last = j.Events[n-1].At
+	}
 	return j.Events, nil
 }
 
 // lockJournal opens the journal and holds it against other writers; the lock
 // ends with the process.
 func lockJournal(dir string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, JournalFile), flags, 0)
+	// Another's record may have anything in this place.
+	f, err := os.OpenFile(filepath.Join(dir, JournalFile), flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +183,8 @@ func (w *Writer) Append(kind string, data any) error {
 	if err != nil {
 		return fmt.Errorf("journalling %s: %w", kind, err)
 	}
-	line, sum, err := formatLine(Event{Seq: w.seq + 1, At: w.now().UTC(), Kind: kind, Data: raw}, w.sum)
+	e := Event{Seq: w.seq + 1, At: w.now().UTC(), Kind: kind, Data: raw}
+	line, sum, err := formatLine(e, w.sum)
 	if err != nil {
 		return err
 	}
@@ -190,7 +196,7 @@ func (w *Writer) Append(kind string, data any) error {
 		w.broken = err
 		return fmt.Errorf("journalling %s: %w", kind, err)
 	}
-	w.seq, w.sum, w.size = w.seq+1, sum, w.size+int64(len(line))
+	w.seq, w.sum, w.size, w.last = e.Seq, sum, w.size+int64(len(line)), e.At
 	return nil
 }
 
@@ -283,7 +289,7 @@ func (w *Writer) Seal() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("sealing the record: %w", err)
 	}
-	root, err := seal(w.dir, 1, w.now())
+	root, err := seal(w.dir, 1, w.format, w.last)
 	if err == nil {
 		w.broken = errors.New("the record is sealed")
 	}
@@ -291,12 +297,12 @@ func (w *Writer) Seal() (string, error) {
 }
 
 // seal writes the n-th seal.
-func seal(dir string, n int, at time.Time) (string, error) {
+func seal(dir string, n int, format string, at time.Time) (string, error) {
 	files, err := hashFiles(dirFS(dir), sealName(n), false)
 	if err != nil {
 		return "", err
 	}
-	s := Seal{Format: formatNow(), Sealed: at.UTC(), Files: files, RootHash: RootHash(files)}
+	s := Seal{Format: format, Sealed: at.UTC(), Files: files, RootHash: RootHash(files)}
 	err = writeAtomic(filepath.Join(dir, sealName(n)), func(out io.Writer) error { return writeJSON(out, s) })
 	if err != nil {
 		return "", fmt.Errorf("sealing the record: %w", err)
