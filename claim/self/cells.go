@@ -14,9 +14,12 @@ import (
 // auditRun audits what identifies the record.
 func (a *auditor) auditRun() {
 	n, m := a.report.at("run"), a.run.Manifest
+	for _, text := range [][2]string{{"title", a.plan.Title}, {"question", a.plan.Question}} {
+		s := newSheet("the "+text[0], a.report.at(text[0]))
+		s.same(a.report.at(text[0]), text[0], text[1])
+		a.add(s)
+	}
 	s := newSheet("the run", n)
-	s.same(a.report.at("title"), "title", a.plan.Title)
-	s.same(a.report.at("question"), "question", a.plan.Question)
 	s.same(n.at("id"), "id", m.ID)
 	s.same(n.at("root_hash"), "root_hash", a.run.RootHash)
 	s.same(n.at("plan_hash"), "plan_hash", m.PlanHash)

@@ -42,6 +42,11 @@ func newBench(t testing.TB, src string) *bench {
 		rate: func(c record.Cell) float64 {
 			rate := 40_000.0
 			for i, l := range c {
+				if percent := 0.0; l.Factor == plan.GradedFactor {
+					fmt.Sscan(l.Level, &percent) // 0 for idle
+					rate *= percent / 100
+					continue
+				}
 				for _, r := range l.Level {
 					rate *= 1 + 0.01*float64(r%7)*float64(i+1)
 				}
@@ -133,24 +138,28 @@ func (b *bench) load(t *record.Trial, wl plan.Workload, rate float64) record.Loa
 	const window = 10.0
 	n := uint64(rate * window)
 	open := wl.Rate != ""
+	bad := min(n, 7)
 	out := record.Load{Workload: wl.Name, Part: "source", Host: wl.Source, Engine: wl.Engine, Target: wl.Target, Ended: "window",
 		Parameters: map[string]string{"connections": "8", "value_size": "32"},
 		Window:     record.Window{Start: t.Started.Add(time.Second), End: t.Started.Add(11 * time.Second), Seconds: window, Warmup: 1},
-		Ledger:     record.Ledger{InFlightOpen: 8, Offered: n + 7, Completed: n, Failed: 7, InFlightClose: 8},
+		Ledger:     record.Ledger{InFlightOpen: 8, Offered: n + bad, Completed: n, Failed: bad, InFlightClose: 8},
 		Kinds: []record.KindCount{{Kind: "get", Completed: n - n/10, Misses: n / 2000, Items: n, BytesIn: 32 * n, BytesOut: 40 * n},
-			{Kind: "set", Completed: n / 10, Failed: 7, Items: n / 10, BytesIn: 3 * n, BytesOut: 50 * n}},
+			{Kind: "set", Completed: n / 10, Failed: bad, Items: n / 10, BytesIn: 3 * n, BytesOut: 50 * n}},
 		DataSet:   &record.DataSet{Items: 1000, Bytes: 32000, Fingerprint: "xxh64:1f2e", Prepared: "loaded"},
 		Generator: record.GeneratorCost{UserSeconds: 3.25, SystemSeconds: 2.125, BusyFraction: 0.5, Workers: 1, NullNanosPerOp: 40},
 		Figures:   []record.Figure{{Name: "depth", Unit: "1", Value: 3.5 + b.rng.Float64(), Text: ""}},
 		Counters:  []record.Counter{{Name: "hits", Unit: "1", Open: 10, Close: 10 + rate}},
 	}
 	if open {
-		out.Generator.TargetRate = rate
+		out.Generator.TargetRate = max(rate, 1e-6)
 	}
 	for i := -1; i < 11; i++ {
 		out.Series = append(out.Series, record.Interval{Offset: float64(i), Seconds: 1, Completed: uint64(rate * (1 + 0.002*b.rng.NormFloat64()))})
 	}
 	for _, kind := range []string{"all", "get"} {
+		if n == 0 {
+			break // idle: nothing was due
+		}
 		b.log(t, &out, kind, "service", rate, 1)
 		if open {
 			b.log(t, &out, kind, "response", rate, 1.7)
@@ -174,7 +183,7 @@ func (b *bench) log(t *record.Trial, l *record.Load, kind, timing string, rate, 
 // readings makes up telemetry of the server every second.
 func (b *bench) readings(t record.Trial) (out []record.Reading) {
 	at := t.Started.UnixNano() + 300_000_000
-	busy := 0.55 + 0.02*b.rng.Float64()
+	busy := 0.2 + float64(t.Loads[0].Ledger.Completed)/1e6 + 0.02*b.rng.Float64()
 	for i := range 14 {
 		s := float64(i)
 		add := func(collector, metric, instance, unit string, kind record.MetricKind, v float64) {
@@ -192,7 +201,7 @@ func (b *bench) readings(t record.Trial) (out []record.Reading) {
 		add("nic", "nic.tx.bytes", "eth0", "B", record.Counter64, 7e6*s)
 		add("disk", "disk.write.bytes", "sda", "B", record.Counter64, 1e6*s)
 		add("neighbour", "neighbour.cpu", "", "s", record.Counter64, 0.001*s)
-		add("meter", "power", "pdu", "W", record.Gauge, 200+10*busy+s)
+		add("meter", "power", "pdu", "W", record.Gauge, 200+50*busy+s)
 		add("rapl", "rapl.energy", "package-0", "J", record.Counter64, 90*s)
 		for _, svc := range t.Services {
 			add("process", "process.cpu.user", svc.Name, "s", record.Counter64, busy*s)

@@ -91,12 +91,9 @@ func (e *economyView) captionPieces() (out []piece) {
 	}
 	percent("the uncertainty of prices", m.PriceUncertainty)
 	percent("the headroom", m.Headroom)
-	for i, d := range e.demands() {
-		if i == 0 {
-			out = append(out, saysWords(d.name)...)
-		}
-	}
-	out = append(out, saysNumber("the years", countTruth(m.Years)))
+	first := saysWords(e.demands()[0].name)
+	out = append(append(out, first...), saysNumber("the years", countTruth(m.Years)))
+	out = append(out, first...)
 	hours := big.NewRat(8760, 1)
 	if m.Hours != nil {
 		hours = m.Hours

@@ -2,11 +2,14 @@ package self
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
+	"sync"
 
 	"bakeoff/analysis"
 	"bakeoff/claim"
@@ -93,18 +96,9 @@ func newAuditor(run *record.Run, p *plan.Plan) (*auditor, error) {
 	a := &auditor{run: run, plan: &adopted, views: map[record.TrialID]*trialView{},
 		observed: map[record.TrialID][]record.Observation{}, cellAt: map[string]cellView{}, kinds: map[measureKey]record.Observation{},
 		facts: &factBook{run: run, files: map[string]factSheet{}}}
-	obs, warnings, err := analysis.Observe(run, a.plan)
+	warnings, err := a.readTrials()
 	if err != nil {
 		return nil, err
-	}
-	for _, o := range obs {
-		a.observed[o.Trial] = append(a.observed[o.Trial], o)
-	}
-	for _, t := range run.Trials {
-		if a.views[t.ID], err = viewOf(run, a.plan, t); err != nil {
-			return nil, err
-		}
-		a.take(a.views[t.ID])
 	}
 	if err := a.facts.readAll(); err != nil {
 		return nil, err
@@ -119,6 +113,34 @@ func newAuditor(run *record.Run, p *plan.Plan) (*auditor, error) {
 		a.cellAt[cellName(c.key, c.cell.Key())] = c
 	}
 	return a, nil
+}
+
+// readTrials reads every trial, several at a time: reading is most of an audit.
+// It returns what the gates on single trials object to.
+func (a *auditor) readTrials() ([]record.Warning, error) {
+	trials := a.run.Trials
+	views, observed, warned := make([]*trialView, len(trials)), make([][]record.Observation, len(trials)), make([][]record.Warning, len(trials))
+	faults := make([]error, len(trials))
+	var all sync.WaitGroup
+	places := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, t := range trials {
+		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			if views[i], faults[i] = viewOf(a.run, a.plan, t); faults[i] == nil {
+				observed[i], warned[i], faults[i] = analysis.ObserveTrial(a.run, a.plan, t)
+			}
+		})
+	}
+	all.Wait()
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	for i, t := range trials {
+		a.views[t.ID], a.observed[t.ID] = views[i], observed[i]
+		a.take(views[i])
+	}
+	return slices.Concat(warned...), nil
 }
 
 // observedShare is how far apart a trial's value here and as it was observed may

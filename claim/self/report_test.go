@@ -41,7 +41,7 @@ factors:
 func designs() map[string]string {
 	return map[string]string{
 		"two servers":                    twoServers + "repeat: {blocks: 8}\n",
-		"many blocks, for the bootstrap": twoServers + "repeat: {blocks: 24}\n",
+		"many blocks, for the bootstrap": twoServers + "repeat: {blocks: 20}\n",
 		"two blocks":                     twoServers + "repeat: {blocks: 2}\n",
 		"pilot":                          twoServers + "repeat: {pilot: 8, until: 0.9%, max: 14}\n",
 		"three factors": `
@@ -53,7 +53,7 @@ factors:
   value: {32: {workloads.get.value_size: 32}, 1K: {workloads.get.value_size: 1K}, 64K: {workloads.get.value_size: 64K}}
   depth: {d1: {workloads.get.pipeline: 1}, d16: {workloads.get.pipeline: 16}}
 compare: [server, value, server x depth, server within value, depth within all]
-` + primaries + "repeat: {blocks: 5}\n",
+` + primaries + "repeat: {blocks: 2}\n",
 		"workloads": `
 title: Two workloads, one after the other` + hosts + `
 workloads:
@@ -92,6 +92,68 @@ factors:
   backlog2: {low: {settings.server.sysctl.net.core.somaxconn: 128}, high: {settings.server.sysctl.net.core.somaxconn: 4096}}
 hard: [backlog2]
 ` + primaries + "repeat: {blocks: 6}\n",
+		"money": `
+title: Three generations, 1 to 3
+hosts:
+  client: {agent: local, cpus: "0"}
+  server: {agent: local}
+services:
+  s0: {host: server, command: [server, --port, "7000"], endpoint: "redis://127.0.0.1:7000", cpus: "1"}
+workloads:
+  get: {engine: kv, source: client, service: s0, warmup: 1s, window: 10s}
+factors:
+  system:
+    R740: {hosts.server.price: 36895.85 USD, hosts.server.support: 800 USD}
+    R750: {hosts.server.price: 30561.88 USD, hosts.server.support: 990.25 USD}
+    R760: {hosts.server.price: 31823.62 USD, hosts.server.support: 1250.50 USD}
+  load: {64c: {workloads.get.connections: 64}, 256c: {workloads.get.connections: 256}}
+compare: [system within load]
+primary:
+  throughput: {better: higher, margin: 3%}
+repeat: {blocks: 2}
+money:
+  currency: USD
+  tariff: 0.123 USD/kWh
+  hours: 8700
+  pue: 1.45
+  grid: 380 g/kWh
+  support: 990.25 USD
+  headroom: 20%
+  confidence: 90%
+  price_uncertainty: 2.5%
+  operations: [{until: 3, per_year: 7541 USD}, {until: 5, per_year: 15000 USD}, {per_year: 22511 USD}]
+  own: [{levels: {system: R740}, servers: 1148, age: 3}, {levels: {system: R750}, servers: 20, age: 1}]
+  work: [{levels: {system: R760}, servers: 500}]
+  years: 7
+`,
+		"bought new": `
+title: Two generations
+hosts:
+  client: {agent: local, cpus: "0"}
+  server: {agent: local}
+services:
+  s0: {host: server, command: [server, --port, "7000"], endpoint: "redis://127.0.0.1:7000", cpus: "1"}
+workloads:
+  get: {engine: kv, source: client, service: s0, warmup: 1s, window: 10s}
+factors:
+  system: {R740: {hosts.server.price: 36895.85 EUR}, R760: {hosts.server.price: 31823.62 EUR}}
+primary:
+  throughput: {better: higher, margin: 3%}
+repeat: {blocks: 4}
+money: {tariff: 0.3 EUR/kWh, years: 3, operations: 4000 EUR}
+`,
+		"graded": `
+title: Work and power over the range` + hosts + `
+workloads:
+  get: {engine: kv, source: client, warmup: 1s, window: 10s}
+factors:
+  server: {v1: {workloads.get.service: s0}, v2: {workloads.get.service: s1}}
+graded: {of: 30k, levels: [100%, 50%, 10%]}
+primary:
+  throughput: {better: higher, margin: 5%}
+  overall_perf_per_watt: {better: higher, margin: 2%}
+repeat: {blocks: 2}
+`,
 		"nothing compared": `
 title: One server` + oneService + `
 workloads:

@@ -25,6 +25,10 @@ func countTruth(n int) truth { return truth{value: float64(n)} }
 // reportDigits is how many significant digits a report keeps of a number.
 const reportDigits = 10
 
+// floatShare is how far two right ways through floating point come apart: a
+// number that close to the middle of two prints as either.
+const floatShare = 2e-14
+
 // printsAs reports whether a number of a JSON report is the figure, rounded to
 // reportDigits. A report writes what is not a number as 0 or null.
 func (t truth) printsAs(n *node) bool {
@@ -39,7 +43,7 @@ func (t truth) printsAs(n *node) bool {
 	if undefined {
 		return printed == 0
 	}
-	return math.Abs(printed-t.value) <= halfUnit(t.value, reportDigits)*1.001+t.slack
+	return math.Abs(printed-t.value) <= halfUnit(t.value, reportDigits)+floatShare*math.Abs(t.value)+t.slack
 }
 
 // halfUnit is half a unit of the last of so many significant digits.
@@ -277,7 +281,7 @@ func scalesOf(base string) []unitScale {
 	case "%", "°C":
 		return prefixes("", base, 1)
 	case "1":
-		return []unitScale{{"%", 0.01}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"", 1}}
+		return []unitScale{{"percentage points", 0.01}, {"%", 0.01}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"", 1}}
 	}
 	out := prefixes("k ,M ,G ,T ", base, 1e3)
 	return append(out, unitScale{base, 1})
