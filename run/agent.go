@@ -103,6 +103,21 @@ type WatchSpec struct {
 	Processes       map[string][]int `json:"processes,omitempty"`  // name -> PIDs
 	Names           []string         `json:"names,omitempty"`      // processes to be found by name
 	Power           []PowerSpec      `json:"power,omitempty"`
+	// Meters are those of hosts without an agent, which this machine reads.
+	Meters []MeterSpec `json:"meters,omitempty"`
+}
+
+// MeterSpec lists the sources of watts of a host that nobody acts on.
+type MeterSpec struct {
+	Host  string      `json:"host"`
+	Power []PowerSpec `json:"power"`
+}
+
+// Metered is what the meters of such a host gave.
+type Metered struct {
+	Host     string                 `json:"host"`
+	Readings []record.Reading       `json:"readings"`
+	Costs    []record.CollectorCost `json:"costs"`
 }
 
 // PowerSpec is one source of watts.
@@ -118,4 +133,5 @@ type Measured struct {
 	Readings []record.Reading       `json:"readings"`
 	Costs    []record.CollectorCost `json:"costs"`
 	Warnings []record.Warning       `json:"warnings,omitempty"` // of placing the loads
+	Metered  []Metered              `json:"metered,omitempty"`  // for WatchSpec.Meters, in order
 }

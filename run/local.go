@@ -225,7 +225,7 @@ func (l *Local) Check(ctx context.Context, job Job) ([]string, error) {
 	for _, s := range job.Loads {
 		note("workloads."+s.Workload, l.checkLoad(ctx, s))
 	}
-	_, err := l.collectors(job.Watch)
+	_, err := l.samplers(job.Watch)
 	note("telemetry", err)
 	return problems, context.Cause(ctx)
 }

@@ -98,20 +98,69 @@ func (l *Local) warn(warnings []record.Warning) {
 
 // Measure runs what is open, all at once, with telemetry around it.
 func (l *Local) Measure(ctx context.Context, watch WatchSpec, progress func(load.Progress)) (Measured, error) {
-	collectors, err := l.collectors(watch)
+	samplers, err := l.samplers(watch)
 	if err != nil {
 		return Measured{}, err
 	}
-	interval := time.Duration(watch.IntervalSeconds * float64(time.Second))
-	sampler := telemetry.NewSampler(telemetry.SamplerConfig{Host: watch.Host, Interval: interval, Clock: l.env.Clock}, collectors)
-	if err := sampler.Start(ctx); err != nil {
-		return Measured{}, err
+	for i, s := range samplers {
+		if err := s.Start(ctx); err != nil {
+			return Measured{}, errors.Join(err, stopAll(ctx, samplers[:i]))
+		}
 	}
-	results, loadErr := l.measureAll(ctx, progress)
+	var m Measured
+	var loadErr error
+	m.Results, loadErr = l.measureAll(ctx, progress)
+	m.Warnings = slices.Clone(l.warnings)
 	limited, cancel := detached(ctx, slack)
 	defer cancel()
-	readings, costs, err := sampler.Stop(limited)
-	return Measured{Results: results, Readings: readings, Costs: costs, Warnings: slices.Clone(l.warnings)}, errors.Join(loadErr, err)
+	m.Readings, m.Costs, err = samplers[0].Stop(limited)
+	for i, s := range samplers[1:] {
+		readings, costs, stopErr := s.Stop(limited)
+		err = errors.Join(err, stopErr)
+		m.Metered = append(m.Metered, Metered{Host: watch.Meters[i].Host, Readings: readings, Costs: costs})
+	}
+	return m, errors.Join(loadErr, err)
+}
+
+// samplers returns the sampler of this machine, and one for each host whose
+// meters this machine reads.
+func (l *Local) samplers(watch WatchSpec) ([]*telemetry.Sampler, error) {
+	cfg := telemetry.SamplerConfig{Host: watch.Host, Interval: time.Duration(watch.IntervalSeconds * float64(time.Second)), Clock: l.env.Clock}
+	collectors, err := l.collectors(watch)
+	if err != nil {
+		return nil, err
+	}
+	all := []*telemetry.Sampler{telemetry.NewSampler(cfg, collectors)}
+	for _, m := range watch.Meters {
+		meters, err := l.meters(m.Power)
+		if err != nil {
+			return nil, fmt.Errorf("power of host %s: %w", m.Host, err)
+		}
+		cfg.Host = m.Host
+		all = append(all, telemetry.NewSampler(cfg, meters))
+	}
+	return all, nil
+}
+
+// stopAll stops samplers whose readings are not wanted.
+func stopAll(ctx context.Context, samplers []*telemetry.Sampler) error {
+	limited, cancel := detached(ctx, slack)
+	defer cancel()
+	var all error
+	for _, s := range samplers {
+		_, _, err := s.Stop(limited)
+		all = errors.Join(all, err)
+	}
+	return all
+}
+
+// meters opens sources of watts.
+func (l *Local) meters(specs []PowerSpec) ([]telemetry.Collector, error) {
+	var sources []power.Spec
+	for _, p := range specs {
+		sources = append(sources, power.Spec(p))
+	}
+	return power.OpenAll(sources, l.env)
 }
 
 // measureAll runs every open load, all connected before the first begins; one
@@ -176,11 +225,7 @@ func (l *Local) collectors(watch WatchSpec) ([]telemetry.Collector, error) {
 	for _, name := range watch.Names {
 		cfg.Processes = append(cfg.Processes, telemetry.Process{Name: name, Command: name})
 	}
-	var sources []power.Spec
-	for _, p := range watch.Power {
-		sources = append(sources, power.Spec(p))
-	}
-	meters, err := power.OpenAll(sources, l.env)
+	meters, err := l.meters(watch.Power)
 	if err != nil {
 		return nil, err
 	}

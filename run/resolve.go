@@ -148,14 +148,22 @@ func (r *resolver) watch(m *machine, desc plan.Resolved) WatchSpec {
 		Collectors: r.plan.Telemetry.Collectors, Names: slices.Clone(r.plan.Telemetry.Processes),
 	}
 	for _, h := range desc.Hosts {
-		if !slices.Contains(m.names, h.Name) {
-			continue
-		}
-		for _, p := range h.Power {
-			w.Power = append(w.Power, PowerSpec(p))
+		switch sources := powerSpecs(h); {
+		case slices.Contains(m.names, h.Name):
+			w.Power = append(w.Power, sources...)
+		case h.Agent == plan.AgentNone && m == r.machines[0] && len(sources) > 0:
+			w.Meters = append(w.Meters, MeterSpec{Host: h.Name, Power: sources})
 		}
 	}
 	return w
+}
+
+func powerSpecs(h plan.Host) []PowerSpec {
+	specs := make([]PowerSpec, len(h.Power))
+	for i, p := range h.Power {
+		specs[i] = PowerSpec(p)
+	}
+	return specs
 }
 
 // workload adds a spec for every part and instance of a workload to the

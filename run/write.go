@@ -53,6 +53,14 @@ func (r *trialRun) writeFiles() error {
 			put(&r.rec.Readings, name, file)
 			put(&r.rec.Costs, name, got.Costs)
 		}
+		for _, metered := range got.Metered {
+			file, err := r.x.writer.WriteReadings(r.t.ID, metered.Host, metered.Readings)
+			if err != nil {
+				return err
+			}
+			put(&r.rec.Readings, metered.Host, file)
+			put(&r.rec.Costs, metered.Host, metered.Costs)
+		}
 	}
 	return nil
 }
