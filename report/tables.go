@@ -126,8 +126,11 @@ func familyText(findings []analysis.Finding) string {
 		return "The confidence of each interval is given with its sentence below."
 	}
 	f := findings[0]
-	if f.Level == 0 {
+	switch {
+	case f.Level == 0:
 		return ""
+	case f.Level >= 1: // bounds, as of printed digits
+		return "Intervals are what the printed digits leave open. Nothing was repeated, so that no verdict is given."
 	}
 	text := "Intervals hold with " + percent(f.Level) + " confidence each"
 	if f.Family > 1 {
