@@ -43,6 +43,9 @@ func play(role string, args []string) {
 		spawn("mute-stubborn", false, args)
 		spawn("mute-stubborn", true, args) // leaves session and group
 		serve(args[0], nil)
+	case "stubborn-alone":
+		signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
+		serve(args[0], nil)
 	case "mute-stubborn":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
 		waitForever()

@@ -19,7 +19,7 @@ import (
 type pidFile struct {
 	Service string      `json:"service"`
 	Boot    string      `json:"boot_id"`
-	Mark    string      `json:"mark"`    // variable in the environment of all its processes
+	mark                // of all its processes
 	Members []ProcessID `json:"members"` // the first one first
 }
 
@@ -33,7 +33,7 @@ func (s *Service) writePIDFile(context.Context) error {
 	if err != nil {
 		return err
 	}
-	kept := pidFile{Service: s.spec.Name, Boot: boot, Mark: s.mark}
+	kept := pidFile{Service: s.spec.Name, Boot: boot, mark: s.mark}
 	if s.leader.PID != 0 {
 		kept.Members = []ProcessID{s.leader}
 		all, err := processes("/")
@@ -99,7 +99,7 @@ func parsePIDFile(data []byte) (pidFile, error) {
 	if err := json.Unmarshal(data, &kept); err != nil {
 		return pidFile{}, err
 	}
-	if kept.Boot == "" || !strings.HasPrefix(kept.Mark, markName+"=") || len(kept.Mark) < len(markName)+17 {
+	if kept.Boot == "" || !strings.HasPrefix(kept.Variable, markName+"=") || len(kept.Variable) < len(markName)+17 {
 		return pidFile{}, errors.New("found no boot or no mark; expected what bakeoff writes when it starts a service")
 	}
 	return kept, nil
@@ -119,7 +119,7 @@ func (f pidFile) left() ([]ProcessID, error) {
 		return nil, err
 	}
 	certain := func(p stat) bool {
-		return slices.Contains(f.Members, ProcessID{PID: p.pid, Start: p.start, Boot: boot}) || hasMark(p.pid, f.Mark)
+		return slices.Contains(f.Members, ProcessID{PID: p.pid, Start: p.start, Boot: boot}) || f.on(p.pid)
 	}
 	session := 0
 	for _, p := range all {

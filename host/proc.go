@@ -161,13 +161,6 @@ func pidsOf(all []stat) (pids []int) {
 	return pids
 }
 
-// hasMark reports whether a process was started with an environment that holds
-// the mark. It says no where the environment cannot be read.
-func hasMark(pid int, mark string) bool {
-	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	return err == nil && mark != "" && slices.Contains(strings.Split(string(env), "\x00"), mark)
-}
-
 // affinity returns the processors that each thread of a process may use.
 func affinity(root string, pid int) (map[string]CPUs, error) {
 	dir := filepath.Join(root, "proc", strconv.Itoa(pid), "task")

@@ -33,7 +33,7 @@ type Service struct {
 	found []int // PIDs of one that ran already; nothing below is set then
 
 	leader  ProcessID
-	mark    string // in the environment of all that descends from it
+	mark    mark // of all that descends from it
 	log     *os.File
 	logFrom int64
 

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -15,10 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// markName is the variable by which all that descends from a service is
-// known, even where it has left the service's session.
-const markName = "BAKEOFF_SERVICE"
-
 // killPatience is how long what SIGKILL was sent to may take to be gone: even
 // that waits for a process that is stuck in the kernel.
 const killPatience = 20 * time.Second
@@ -29,13 +24,13 @@ const killPatience = 20 * time.Second
 // the parent-death signal when the thread ends that made the child. (A server
 // that changes its user loses that signal; EndOrphan then ends it.)
 func (s *Service) launch(ctx context.Context) error {
-	s.mark = markName + "=" + rand.Text()
+	s.mark = newMark()
 	if err := s.writePIDFile(ctx); err != nil {
 		return err
 	}
 	cmd := exec.Command(s.spec.Command[0], s.spec.Command[1:]...)
 	cmd.Dir = s.spec.Dir
-	cmd.Env = append(append(cmd.Environ(), s.environment()...), s.mark)
+	cmd.Env = append(append(cmd.Environ(), s.environment()...), s.mark.Variable)
 	cmd.Stdout, cmd.Stderr = s.log, s.log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error, 1)
@@ -86,6 +81,7 @@ func (s *Service) begin(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	s.mark.limit(cmd.Process.Pid)
 	id, err := Identify(cmd.Process.Pid)
 	if err != nil {
 		return errors.Join(err, cmd.Process.Kill(), cmd.Wait())
@@ -97,7 +93,7 @@ func (s *Service) begin(cmd *exec.Cmd) error {
 // family returns those of all that belong to the service.
 func (s *Service) family(all []stat) []stat {
 	mine := func(p stat) bool {
-		return p.session == s.leader.PID || p.group == s.leader.PID || p.start >= s.leader.Start && hasMark(p.pid, s.mark)
+		return p.session == s.leader.PID || p.group == s.leader.PID || p.start >= s.leader.Start && s.mark.on(p.pid)
 	}
 	var of []int
 	for _, p := range all {
