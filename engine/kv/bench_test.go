@@ -9,16 +9,27 @@ import (
 	"bakeoff/load/ring"
 )
 
-// offline returns a worker without connections, for the costs of its own work.
+// offline returns a worker without connections, for its own work alone.
 func offline(tb testing.TB, params map[string]any) (*worker, *conn) {
 	tb.Helper()
-	c, err := configure(newSpec(tb, "redis://127.0.0.1:1", params), Engine{}.Describe())
+	return offlineClock(tb, newClock(tb), params)
+}
+
+// fatal is what rapid's tests and Go's have in common.
+type fatal interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+func offlineClock(t fatal, clock *load.Clock, params map[string]any) (*worker, *conn) {
+	t.Helper()
+	c, err := configure(load.Spec{Target: "redis://127.0.0.1:1", Parameters: params, Clock: clock}, Engine{}.Describe())
 	if err != nil {
-		tb.Fatal(err)
+		t.Fatal(err)
 	}
 	w := &worker{c: c, clock: c.spec.Clock}
 	if err := w.makeRequests(0, 1); err != nil {
-		tb.Fatal(err)
+		t.Fatal(err)
 	}
 	one := w.newConn(0)
 	one.parser = newRESP(one.check)

@@ -54,7 +54,10 @@ func (w *worker) answer(c *conn, whole []byte) error {
 	status, err := w.judge(c, kind)
 	r := &c.reply
 	items := r.items
-	if kind == kindSet && status == load.OK {
+	switch {
+	case status == load.Failed:
+		items = 0
+	case kind == kindSet:
 		items = 1
 	}
 	lone := r.form == formStatus || r.form == formValues && w.requests[kind].items == 1

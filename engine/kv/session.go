@@ -18,12 +18,16 @@ type session struct {
 	control    *control // opened when first needed
 }
 
+// newSession settles on the way of input and output, so that every worker's is
+// the one that the record names.
 func newSession(c *config) *session {
 	s := &session{c: c, backend: string(c.io)}
 	if c.io == ring.Auto {
-		s.backend = string(ring.URing)
+		c.io = ring.URing
+		s.backend = string(c.io)
 		if err := ring.Available(); err != nil {
-			s.backend = fmt.Sprintf("%s (%v)", ring.Epoll, err)
+			c.io = ring.Epoll
+			s.backend = fmt.Sprintf("%s (%v)", c.io, err)
 		}
 	}
 	if c.patience > 0 {
