@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -109,6 +111,31 @@ func signalNamed(name string) (syscall.Signal, error) {
 		return sig, nil
 	}
 	return 0, fmt.Errorf("found the signal %q; expected a name, as TERM, INT or QUIT", name)
+}
+
+// CheckService says what would keep a service from being started, or found,
+// now. It starts nothing.
+func CheckService(ctx context.Context, spec ServiceSpec) error {
+	s, err := newService(spec)
+	if err != nil || len(spec.Command) == 0 {
+		return err
+	}
+	if top, err := ReadTopology(ctx, "/"); err == nil {
+		if missing := s.cpus.Without(top.Allowed); len(missing) > 0 {
+			return fmt.Errorf("cpus: processors %s are not there for it; expected some of %s", missing, top.Allowed)
+		}
+	}
+	program := spec.Command[0]
+	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
+		program = filepath.Join(spec.Dir, program) // as it will be looked for
+	}
+	if _, err := exec.LookPath(program); err != nil {
+		return fmt.Errorf("command: %w; install it, or give its whole path", err)
+	}
+	if spec.Endpoint != "" {
+		return s.at.inUse(ctx)
+	}
+	return nil
 }
 
 func (s *Service) start(ctx context.Context) error {

@@ -47,6 +47,22 @@ func NewSetting(spec SettingSpec) (Setting, error) {
 	return nil, fmt.Errorf("setting %s: found kind %q; expected sysctl, file, governor or command", spec.Target, spec.Kind)
 }
 
+// CheckSetting says what would keep a setting from being applied, as far as can
+// be told without touching it.
+func CheckSetting(ctx context.Context, spec SettingSpec) error {
+	setting, err := NewSetting(spec)
+	if err != nil {
+		return err
+	}
+	if _, err := setting.Read(ctx); err != nil {
+		return err
+	}
+	if w, ok := setting.(interface{ writable(context.Context) error }); ok {
+		return w.writable(ctx)
+	}
+	return nil
+}
+
 func seconds(s float64, otherwise time.Duration) time.Duration {
 	if s <= 0 {
 		return otherwise
@@ -95,7 +111,10 @@ func selected(text string) (word string, choices []string, ok bool) {
 		}
 		choices = append(choices, w)
 	}
-	return word, choices, word != ""
+	if word == "" {
+		return "", nil, false
+	}
+	return word, choices, true
 }
 
 // sameValue compares a value read with one asked for: white space does not

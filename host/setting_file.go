@@ -90,10 +90,25 @@ func (s fileSetting) Read(ctx context.Context) (string, error) {
 
 func (s fileSetting) Apply(ctx context.Context) error { return s.set(ctx, s.value) }
 
-func (s fileSetting) Restore(ctx context.Context, before string) error { return s.set(ctx, before) }
+// Restore leaves a file alone that is as it was: it need not be one that may be
+// written, where setting it failed.
+func (s fileSetting) Restore(ctx context.Context, before string) error {
+	if now, err := s.Read(ctx); err == nil && now == before {
+		return nil
+	}
+	return s.set(ctx, before)
+}
+
+// writable says why the file cannot be set, without touching it.
+func (s fileSetting) writable(ctx context.Context) error {
+	return s.tree.writable(ctx, s.path, s.value)
+}
 
 func (s fileSetting) set(ctx context.Context, value string) error {
 	err := s.inside(ctx)
+	if err == nil && s.tree.fixed(ctx, s.path) {
+		return &SettingError{Path: s.path, Asked: value, Err: errFixed}
+	}
 	if err == nil {
 		err = s.tree.write(ctx, s.path, value+"\n")
 	}

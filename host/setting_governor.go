@@ -102,7 +102,27 @@ func byCPU(by map[string]CPUs, one func(string, CPUs) string, separator string) 
 
 func (g governor) Apply(ctx context.Context) error { return g.set(ctx, g.value) }
 
-func (g governor) Restore(ctx context.Context, before string) error { return g.set(ctx, before) }
+// Restore leaves governors alone that are as they were.
+func (g governor) Restore(ctx context.Context, before string) error {
+	if now, err := g.Read(ctx); err == nil && now == before {
+		return nil
+	}
+	return g.set(ctx, before)
+}
+
+// writable says why a governor cannot be set, without touching it.
+func (g governor) writable(ctx context.Context) error {
+	cpus, err := g.present(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range cpus {
+		if err := g.tree.writable(ctx, governorFile(n), g.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func (g governor) set(ctx context.Context, value string) error {
 	cpus, err := g.present(ctx)

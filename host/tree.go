@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // maxFile bounds what is read of one file; /proc and /sys have none as large.
@@ -94,6 +96,27 @@ func (t tree) write(ctx context.Context, name, text string) error {
 		return struct{}{}, errors.Join(err, f.Close())
 	})
 	return err
+}
+
+// writable says why a setting's file may not be written, without touching it.
+func (t tree) writable(ctx context.Context, name, value string) error {
+	_, err := within(ctx, t.patience, func() (struct{}, error) { return struct{}{}, unix.Access(t.path(name), unix.W_OK) })
+	switch {
+	case t.fixed(ctx, name):
+		return &SettingError{Path: name, Asked: value, Err: errFixed}
+	case err != nil:
+		return &SettingError{Path: name, Asked: value, Err: err, Advice: adviseOn(err, name, nil)}
+	}
+	return nil
+}
+
+// errFixed says that no user may write a file.
+var errFixed = fmt.Errorf("it only tells, and nobody may write it: %w", fs.ErrPermission)
+
+// fixed reports whether a file is there that nobody may write.
+func (t tree) fixed(ctx context.Context, name string) bool {
+	info, err := within(ctx, t.patience, func() (fs.FileInfo, error) { return os.Stat(t.path(name)) })
+	return err == nil && info.Mode().Perm()&0o222 == 0
 }
 
 // names lists a directory, sorted.
