@@ -302,20 +302,22 @@ func (a *auditor) loadPieces(workload string) []piece {
 	return out
 }
 
-// auditCommands audits the command lines: each is one that the record holds.
+// auditCommands audits the command lines: the run's own, those of its servers,
+// each once, and the one that verifies it.
 func (a *auditor) auditCommands() {
-	known := map[string]bool{"bakeoff verify " + a.run.Manifest.ID: true, shellText(a.run.Manifest.Command): true}
+	var want []string
+	if len(a.run.Manifest.Command) > 0 {
+		want = append(want, shellText(a.run.Manifest.Command))
+	}
 	for _, t := range a.run.Trials {
 		for _, x := range t.Services {
-			known[shellText(x.Command)] = true
+			if line := shellText(x.Command); len(x.Command) > 0 && !slices.Contains(want, line) {
+				want = append(want, line)
+			}
 		}
 	}
 	s := newSheet("the commands", a.report.at("commands"))
-	for _, n := range a.report.at("commands").list() {
-		if known[n.text] {
-			s.same(n, "the command", n.text)
-		}
-	}
+	s.names(a.report.at("commands"), "commands", append(want, "bakeoff verify "+a.run.Manifest.ID))
 	a.add(s)
 }
 

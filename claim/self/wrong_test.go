@@ -57,7 +57,7 @@ func wrongs() map[string]struct {
 		"the blocks":            {func(r object) { r["run"].(object)["blocks"] = 80 }, "the run"},
 		"another record":        {func(r object) { r["run"].(object)["root_hash"] = "sha256:00" }, "the run"},
 		"the method":            {func(r object) { r["method"] = append(r["method"].([]any), "Repeated 40 times.") }, "the method"},
-		"a command":             {func(r object) { r["commands"] = []any{"bakeoff run --seed 7 plan.yaml"} }, "result.commands[0]"},
+		"a command":             {func(r object) { r["commands"] = []any{"bakeoff run --seed 7 plan.yaml"} }, "the commands"},
 		"a fact":                {func(r object) { first(r, "shared_facts")["value"] = "6.12.9" }, "facts that all levels share"},
 		"a service's arguments": {func(r object) { first(r, "services")["command"].([]any)[2] = "7007" }, "result.services[0]"},
 		"a number as a text":    {func(r object) { finding(r, 0)["n"] = "8" }, "v1 - v2: n"},
