@@ -99,8 +99,7 @@ func (e *epoll) wait(timeout int64, out bool) error {
 
 // flush sends the output of every connection that has some.
 func (e *epoll) flush() error {
-	for _, c := range e.l.dirty {
-		c.dirty = false
+	for _, c := range e.l.takeDirty() {
 		if c.closed {
 			continue
 		}
@@ -119,7 +118,6 @@ func (e *epoll) flush() error {
 			return err
 		}
 	}
-	e.l.dirty = e.l.dirty[:0]
 	return nil
 }
 

@@ -116,7 +116,8 @@ type backend interface {
 type Loop struct {
 	conns   []*Conn // by slot
 	free    []int32
-	dirty   []*Conn
+	dirty   []*Conn // those with something to send
+	sending []*Conn // those of them that are being sent
 	events  []Event
 	stats   Stats
 	backend backend
@@ -283,6 +284,16 @@ func (l *Loop) Close() error {
 		return fmt.Errorf("closing the %s loop: %w", l.name, err)
 	}
 	return nil
+}
+
+// takeDirty returns the connections with something to send. Those that are
+// marked meanwhile are for the next time.
+func (l *Loop) takeDirty() []*Conn {
+	l.sending, l.dirty = l.dirty, l.sending[:0]
+	for _, c := range l.sending {
+		c.dirty = false
+	}
+	return l.sending
 }
 
 func (l *Loop) received(c *Conn, data []byte, stamp int64) {

@@ -50,7 +50,10 @@ type uring struct {
 	bufSize         int
 	bufTail         uint16
 	lent            []uint16 // buffers whose data the caller sees until the next wait
-	idle            []*Conn  // those to receive from again once the buffers are back
+	idle, spare     []*Conn  // those to receive from again once the buffers are back; the list before
+	full            []*Conn  // those to watch for room
+	waiting         bool     // inside wait, where completions may be taken
+	wakeable        bool     // the poll of the eventfd is armed
 
 	arg   eventsArg
 	ts    timespec
@@ -81,12 +84,17 @@ func (u *uring) recycle() {
 	u.lent = u.lent[:0]
 }
 
-// next returns a cleared submission entry. The rings hold one receive, one
-// send and one poll a connection with room to spare, but a full one is no
-// error: it is submitted first.
+// next returns a cleared submission entry. The ring is made for more than a
+// round needs, but a full one is no error: it is submitted first.
 func (u *uring) next() (*sqe, error) {
-	if u.queued == uint32(len(u.sqes)) {
-		if err := u.submit(); err != nil {
+	for u.queued == uint32(len(u.sqes)) {
+		if err := u.enter(0, false); err != nil {
+			return nil, err
+		}
+		if !u.waiting { // what came of it is for the next wait: there are no sends among it
+			continue
+		}
+		if err := u.reap(); err != nil {
 			return nil, err
 		}
 	}
@@ -107,6 +115,7 @@ func (u *uring) armWake() error {
 	s.opcode, s.fd, s.len = opPollAdd, int32(u.wakeF), pollMulti
 	s.opFlags = unix.POLLIN
 	s.userData = forWake
+	u.wakeable = true
 	return nil
 }
 
@@ -181,12 +190,13 @@ func (u *uring) remove(c *Conn) bool {
 }
 
 func (u *uring) wait(timeout int64, out bool) error {
+	u.waiting = true
+	defer func() { u.waiting = false }()
 	u.recycle()
 	if err := u.rearm(); err != nil {
 		return err
 	}
-	for _, c := range u.l.dirty {
-		c.dirty = false
+	for _, c := range u.l.takeDirty() {
 		if c.closed {
 			continue
 		}
@@ -194,12 +204,14 @@ func (u *uring) wait(timeout int64, out bool) error {
 			return err
 		}
 	}
-	u.l.dirty = u.l.dirty[:0]
 	for first := true; first || u.queued > 0; first = false {
 		if err := u.enter(timeout, out); err != nil {
 			return err
 		}
 		if err := u.reap(); err != nil {
+			return err
+		}
+		if err := u.armPolls(); err != nil {
 			return err
 		}
 		if len(u.l.events) > 0 {
@@ -209,9 +221,16 @@ func (u *uring) wait(timeout int64, out bool) error {
 	return nil
 }
 
-// rearm receives again where the buffers had run out.
+// rearm receives again where the buffers had run out, and looks for wake-ups.
 func (u *uring) rearm() error {
-	for _, c := range u.idle {
+	if !u.wakeable {
+		if err := u.armWake(); err != nil {
+			return err
+		}
+	}
+	again := u.idle
+	u.idle, u.spare = u.spare[:0], u.idle // the ring may be submitted, and more of them found, meanwhile
+	for _, c := range again {
 		if c.closed {
 			continue
 		}
@@ -220,17 +239,18 @@ func (u *uring) rearm() error {
 			return err
 		}
 	}
-	u.idle = u.idle[:0]
 	return nil
 }
 
-// submit makes room in the submission ring, without waiting.
-func (u *uring) submit() error {
-	for u.queued > 0 {
-		if err := u.enter(0, false); err != nil {
-			return err
+// armPolls waits for room in the sockets that were found full.
+func (u *uring) armPolls() error {
+	for len(u.full) > 0 {
+		c := u.full[len(u.full)-1]
+		u.full = u.full[:len(u.full)-1]
+		if c.closed {
+			continue
 		}
-		if err := u.reap(); err != nil {
+		if err := u.armPoll(c); err != nil {
 			return err
 		}
 	}
@@ -299,7 +319,7 @@ func (u *uring) reap() error {
 		case forRecv:
 			u.onRecv(u.l.conns[slot], q)
 		case forSend:
-			err = u.onSend(u.l.conns[slot], q.res)
+			u.onSend(u.l.conns[slot], q.res)
 		case forPoll:
 			u.onPoll(u.l.conns[slot])
 		case forWake:
@@ -342,21 +362,21 @@ func (u *uring) onRecv(c *Conn, q cqe) {
 }
 
 // onSend handles a send that the kernel did not take whole.
-func (u *uring) onSend(c *Conn, res int32) error {
+func (u *uring) onSend(c *Conn, res int32) {
 	if c == nil || c.closed {
-		return nil
+		return
 	}
 	c.Out = c.Out[:c.sending]
 	if res < 0 && syscall.Errno(-res) != syscall.EAGAIN {
 		u.l.failed(c, syscall.Errno(-res))
-		return nil
+		return
 	}
 	u.l.stats.Short++
 	if u.l.sent(c, int(max(res, 0))) {
-		return nil
+		return
 	}
 	c.blocked = true
-	return u.armPoll(c)
+	u.full = append(u.full, c)
 }
 
 func (u *uring) onPoll(c *Conn) {
@@ -375,9 +395,7 @@ func (u *uring) onWake(q cqe) error {
 	if q.res < 0 {
 		return fmt.Errorf("polling the eventfd: %w", syscall.Errno(-q.res))
 	}
-	if q.flags&cqeMore == 0 {
-		return u.armWake()
-	}
+	u.wakeable = q.flags&cqeMore != 0
 	return nil
 }
 
