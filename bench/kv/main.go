@@ -40,7 +40,6 @@ type options struct {
 	bytes         int
 	connections   int
 	openLoop      float64
-	openQuantum   time.Duration
 	printEachRate bool
 }
 

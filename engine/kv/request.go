@@ -116,7 +116,6 @@ type encoder struct {
 	data   dataSpec
 	expiry expiry
 	random *gen.Rand // of expiries
-	block  []byte    // constant data
 	key    uint64    // the one drawn last, from 0
 	log    *keyLog   // where the keys are noted for verification; nil without it
 }
