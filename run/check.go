@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -48,16 +49,38 @@ func Check(ctx context.Context, config Config) ([]Problem, error) {
 	if err != nil {
 		return nil, err
 	}
+	return check(ctx, cfg, ms, free(cfg))
+}
+
+// check looks for problems beside those that are known.
+func check(ctx context.Context, cfg Config, ms []*machine, known ...error) ([]Problem, error) {
 	c := &checker{machines: ms, cells: len(cfg.Plan.Cells()), resolver: &resolver{
 		plan: cfg.Plan, machines: ms, engines: cfg.Engines, workDir: filepath.Join(cfg.Dir, "work")}}
 	c.add("", "", writable(cfg.Dir))
-	c.add("", "", free(cfg))
+	for _, err := range known {
+		c.add("", "", err)
+	}
 	for _, cell := range cfg.Plan.Cells() {
 		if err := c.cell(ctx, cell); err != nil {
 			return nil, err
 		}
 	}
 	return c.problems(), nil
+}
+
+// A ProblemsError says that a run was not begun, since its trials would fail.
+type ProblemsError struct{ Problems []Problem }
+
+// Error lists the problems, one on each line.
+func (e *ProblemsError) Error() string {
+	lines := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		lines[i] = p.String()
+	}
+	if len(lines) == 1 {
+		return "this is in the way of the plan on this machine: " + lines[0]
+	}
+	return fmt.Sprintf("%d things are in the way of the plan on this machine:\n%s", len(lines), strings.Join(lines, "\n"))
 }
 
 type checker struct {

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,4 +58,20 @@ func TestCheckOfAReadOnlyDirectory(t *testing.T) {
 	if err != nil || len(problems) != 1 || !strings.Contains(problems[0].String(), "read-only file system") {
 		t.Errorf("problems %v, %v", problems, err)
 	}
+}
+
+// A run that could not be measured is not begun: nothing is changed or written.
+func TestNotBegunWhereSomethingIsInTheWay(t *testing.T) {
+	agent := newFake()
+	p := parse(t, strings.ReplaceAll(fakePlan, "vm.dirty_ratio", "vm.nonesuch"))
+	cfg := newConfig(t, p, agent)
+	s, err := Execute(context.Background(), cfg)
+	var problems *ProblemsError
+	if !errors.As(err, &problems) || len(problems.Problems) != 1 || !strings.Contains(err.Error(), "host lab: no setting vm.nonesuch") || s.Dir != "" {
+		t.Errorf("summary %+v, %v", s, err)
+	}
+	if _, err := os.Stat(cfg.Dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a run was begun: %v", err)
+	}
+	agent.untouched(t)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -21,6 +22,7 @@ type executor struct {
 	cfg      Config
 	writer   *record.Writer
 	machines []*machine
+	lock     *host.HostLock
 	resolver *resolver
 	services []*liveService // in the order in which they were started
 	outcomes []plan.Outcome
@@ -46,10 +48,16 @@ func Execute(ctx context.Context, config Config) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	x := &executor{cfg: cfg, machines: ms}
-	events, done, err := x.open()
+	if err := leftBehind(cfg, lock); err != nil {
+		return Summary{}, errors.Join(err, lock.Release())
+	}
+	x := &executor{cfg: cfg, machines: ms, lock: lock}
+	events, done, err := x.open(ctx)
 	if err != nil || done != nil {
 		return orElse(done), errors.Join(err, lock.Release())
+	}
+	if dir, err := filepath.Abs(x.writer.Dir()); err == nil {
+		lock.Hold(dir, cfg.Clock.Now())
 	}
 	summary, err := x.run(ctx, events)
 	return summary, errors.Join(err, x.writer.Close(), lock.Release())
@@ -57,10 +65,11 @@ func Execute(ctx context.Context, config Config) (Summary, error) {
 
 // lockHost keeps a second run off this machine.
 func lockHost(cfg Config) (*host.HostLock, error) {
-	if err := os.MkdirAll(cfg.LockDir, 0o777); err != nil {
-		return nil, fmt.Errorf("making the directory of this machine's lock: %w", err)
+	dir, err := filepath.Abs(cmp.Or(cfg.Resume, cfg.Dir))
+	if err != nil {
+		return nil, fmt.Errorf("taking this machine's lock: %w", err)
 	}
-	return host.Lock(cfg.LockDir, cmp.Or(cfg.Resume, cfg.Dir), cfg.Clock.Now())
+	return host.Lock(cfg.LockDir, dir, cfg.Clock.Now())
 }
 
 func orElse(s *Summary) Summary {
@@ -72,10 +81,17 @@ func orElse(s *Summary) Summary {
 
 // open makes a new record, or reopens one. It returns a summary where there is
 // nothing to do.
-func (x *executor) open() ([]record.Event, *Summary, error) {
+func (x *executor) open(ctx context.Context) ([]record.Event, *Summary, error) {
 	var events []record.Event
 	var err error
 	if x.cfg.Resume == "" {
+		problems, err := check(ctx, x.cfg, x.machines)
+		if err == nil && len(problems) > 0 {
+			err = &ProblemsError{problems}
+		}
+		if err != nil {
+			return nil, nil, err
+		}
 		x.writer, err = record.Create(x.cfg.Dir, x.manifest(), x.cfg.Plan.Source, x.cfg.Clock.Now)
 	} else {
 		run, openErr := record.Open(x.cfg.Resume)
@@ -97,12 +113,20 @@ func (x *executor) open() ([]record.Event, *Summary, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := x.resolveIn(); err != nil {
+		return nil, nil, errors.Join(err, x.writer.Close())
+	}
+	return events, nil, nil
+}
+
+// resolveIn makes the resolver, with the work directory of the open record.
+func (x *executor) resolveIn() error {
 	work, err := x.writer.WorkDir()
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("making the services' work directory: %w", err), x.writer.Close())
+		return fmt.Errorf("making the services' work directory: %w", err)
 	}
 	x.resolver = &resolver{plan: x.cfg.Plan, machines: x.machines, engines: x.cfg.Engines, workDir: work}
-	return events, nil, nil
+	return nil
 }
 
 func (x *executor) manifest() record.Manifest {
@@ -163,6 +187,12 @@ func outcomeOf(t record.Trial) plan.Outcome {
 // run is the life of an opened record.
 func (x *executor) run(ctx context.Context, events []record.Event) (Summary, error) {
 	left, err := replayJournal(events)
+	for _, o := range x.outcomes {
+		if err == nil && !left.seen[o.Trial.ID] {
+			err = fmt.Errorf("%s says nothing of trial %s, which the record has: its end is missing, and with it what may still have to be put back; restore it from a copy",
+				record.JournalFile, o.Trial.ID)
+		}
+	}
 	if err != nil {
 		return x.summary(Broken, "the journal cannot be understood: begin a new run"), err
 	}
@@ -173,6 +203,7 @@ func (x *executor) run(ctx context.Context, events []record.Event) (Summary, err
 	undone, err := x.undo(ctx, left)
 	x.emit(Event{Kind: RunBegins, Dir: x.writer.Dir(), Undone: undone})
 	if err == nil {
+		x.lock.Settled()
 		err = x.closeInterrupted(left)
 	}
 	if err != nil {

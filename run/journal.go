@@ -92,11 +92,12 @@ type leftover struct {
 	trial    *trialEvent
 	phases   []record.Phase
 	broken   string // the phase in which it ended
+	seen     map[record.TrialID]bool
 }
 
 // replayJournal finds what a process that ended left behind.
 func replayJournal(events []record.Event) (leftover, error) {
-	var l leftover
+	l := leftover{seen: map[record.TrialID]bool{}}
 	for _, e := range events {
 		if err := l.replay(e); err != nil {
 			return l, fmt.Errorf("journal event %d (%s): %w", e.Seq, e.Kind, err)
@@ -136,6 +137,7 @@ func (l *leftover) replay(e record.Event) error {
 func (l *leftover) trialBegins(e record.Event) error {
 	t, err := payload[trialEvent](e)
 	l.trial, l.phases, l.broken = &t, nil, ""
+	l.seen[t.Trial] = true
 	return err
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -220,7 +219,7 @@ func (l *Local) Check(ctx context.Context, job Job) ([]string, error) {
 		note("settings", l.checkSetting(ctx, s))
 	}
 	for _, s := range job.Services {
-		note("services."+s.Name, l.checkService(s))
+		note("services."+s.Name, l.checkService(ctx, s))
 	}
 	for _, s := range job.Loads {
 		note("workloads."+s.Workload, l.checkLoad(ctx, s))
@@ -231,32 +230,19 @@ func (l *Local) Check(ctx context.Context, job Job) ([]string, error) {
 }
 
 func (l *Local) checkSetting(ctx context.Context, s SettingSpec) error {
-	setting, err := l.setting(s)
-	if err != nil {
-		return err
-	}
-	_, err = setting.Read(ctx)
-	return err
+	s.Root = l.env.Root
+	return host.CheckSetting(ctx, s)
 }
 
-func (l *Local) checkService(s ServiceSpec) error {
+func (l *Local) checkService(ctx context.Context, s ServiceSpec) error {
 	spec, err := l.command(s)
 	if err != nil {
 		return err
 	}
-	if _, err := host.ParseCPUs(spec.CPUs); err != nil {
-		return fmt.Errorf("cpus: %w", err)
-	}
-	if len(spec.Command) == 0 {
-		return nil // it runs already, or will
-	}
-	if _, err := exec.LookPath(spec.Command[0]); err != nil {
-		return fmt.Errorf("command: %w; install it, or give its whole path", err)
-	}
-	if info, err := os.Stat(spec.Dir); !s.OwnDir && (err != nil || !info.IsDir()) {
+	if info, err := os.Stat(spec.Dir); len(spec.Command) > 0 && !s.OwnDir && (err != nil || !info.IsDir()) {
 		return fmt.Errorf("dir: %s is not a directory", filepath.Clean(spec.Dir))
 	}
-	return nil
+	return host.CheckService(ctx, spec)
 }
 
 // secrets reads the secrets of a load where the plan says they are kept.

@@ -240,6 +240,17 @@ func (l *Local) collectors(watch WatchSpec) ([]telemetry.Collector, error) {
 // checkLoad opens a load without preparing it, which validates its parameters
 // and sends nothing.
 func (l *Local) checkLoad(ctx context.Context, s LoadSpec) error {
+	asked, err := host.ParseCPUs(s.GeneratorCPUs)
+	if err != nil {
+		return fmt.Errorf("cores of the generator: %w", err)
+	}
+	topology, err := host.ReadTopology(ctx, l.env.Root)
+	if err != nil {
+		return err
+	}
+	if missing := asked.Without(topology.Allowed); len(missing) > 0 {
+		return fmt.Errorf("hosts.%s.cpus: processors %s are not there for the generator; expected some of %s", s.Host, missing, topology.Allowed)
+	}
 	running, err := l.open(ctx, s.Spec, s)
 	if err != nil {
 		return err

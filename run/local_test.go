@@ -277,30 +277,30 @@ func TestLocalCheck(t *testing.T) {
 	spec := func(parameters map[string]any) LoadSpec {
 		return LoadSpec{Spec: load.Spec{Workload: "w", Engine: "null", Part: load.Source, Parameters: parameters, Common: load.Common{Window: time.Second}}}
 	}
-	good := Job{Settings: []SettingSpec{{Kind: "sysctl", Target: "kernel.ostype", Value: "Linux"}},
-		Services: []ServiceSpec{{ServiceSpec: host.ServiceSpec{Name: "s", Command: []string{"sh"}}, OwnDir: true}}, Loads: []LoadSpec{spec(nil)}}
+	good := Job{Settings: []SettingSpec{{Kind: "command", Target: "x", Apply: []string{"true", "{value}"}, Read: []string{"echo", "1"}, Value: "1"}},
+		Services: []ServiceSpec{{ServiceSpec: host.ServiceSpec{Name: "s", Command: []string{"sh"}, Ready: []string{"true"}}, OwnDir: true}}, Loads: []LoadSpec{spec(nil)}}
 	if problems, err := agent.Check(context.Background(), good); err != nil || len(problems) > 0 {
 		t.Errorf("problems %q, %v", problems, err)
 	}
 	bad := Job{
 		Settings: []SettingSpec{{Kind: "sysctl", Target: "kernel.no_such_key", Value: "1"}, {Kind: "dial", Target: "x", Value: "1"}},
 		Services: []ServiceSpec{
-			{ServiceSpec: host.ServiceSpec{Name: "missing", Command: []string{"no-such-server"}}, OwnDir: true},
+			{ServiceSpec: host.ServiceSpec{Name: "missing", Command: []string{"no-such-server"}, Ready: []string{"true"}}, OwnDir: true},
 			{ServiceSpec: host.ServiceSpec{Name: "both", Command: []string{"sh"}}, Embedded: "kv"},
 			{ServiceSpec: host.ServiceSpec{Name: "dir", Command: []string{"sh"}, Dir: "/no/such/dir"}},
 		},
-		Loads: []LoadSpec{spec(map[string]any{"dept": "1"})},
+		Loads: []LoadSpec{spec(map[string]any{"dept": "1"}), {Spec: load.Spec{Workload: "far", Engine: "null", Host: "lab"}, GeneratorCPUs: "0,8000"}},
 		Watch: WatchSpec{Collectors: []string{"thermometer"}, Power: []PowerSpec{{Kind: "guess"}}},
 	}
 	problems, err := agent.Check(context.Background(), bad)
 	text := strings.Join(problems, "\n")
-	for _, want := range []string{"/proc/sys/kernel/no_such_key", `kind "dial"`, "services.missing: command", "services.both: it has both", "services.dir: dir", `workloads.w: `, "depth", "telemetry: "} {
+	for _, want := range []string{"/proc/sys/kernel/no_such_key", `kind "dial"`, "services.missing: command", "services.both: it has both", "services.dir: dir", `workloads.w: `, "depth", "workloads.far: hosts.lab.cpus: processors 8000", "telemetry: "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no problem names %q:\n%s", want, text)
 		}
 	}
-	if err != nil || len(problems) != 7 {
-		t.Errorf("%d problems, want 7: %v\n%s", len(problems), err, text)
+	if err != nil || len(problems) != 8 {
+		t.Errorf("%d problems, want 8: %v\n%s", len(problems), err, text)
 	}
 }
 
