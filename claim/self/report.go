@@ -210,6 +210,7 @@ func (a *auditor) unfounded(path string, n *node) {
 		a.unfound, a.unfoundIn = newSheet(in, n), in
 	}
 	a.unfound.numbers++
+	a.unfound.showText(n.text, "")
 	if len(a.unfound.faults) < shown {
 		a.unfound.fault("%s: %q is printed, but nothing in the record gives it", path, shortened(n.text))
 	}

@@ -1,11 +1,14 @@
 package self_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"bakeoff/claim"
 	"bakeoff/claim/self"
+	"bakeoff/plan"
 	"bakeoff/record"
 )
 
@@ -292,4 +295,28 @@ func limitsOf(name string) string {
 		return "limits: {misses: 3%, steal: 7%}\n"
 	}
 	return ""
+}
+
+// reopened reads a record afresh, with the plan that it holds.
+func reopened(b *bench, dir string) *record.Run {
+	run, err := record.Open(dir)
+	b.must(err)
+	b.plan, err = plan.Parse(run.Manifest.PlanName, run.Plan, nil)
+	b.must(err)
+	b.plan.AA = run.Manifest.AA
+	return run
+}
+
+func TestReportsOfChangedRecordsFollow(t *testing.T) {
+	b := newBench(t, twoServers+"repeat: {blocks: 3}\n")
+	run := b.run()
+	_, err := record.Exclude(run.Dir, record.Exclusion{Trial: "0003", Reason: "a backup ran at 02:00", By: "operator", At: b.epoch.Add(time.Hour)})
+	b.must(err)
+	run = reopened(b, run.Dir)
+	mustFollow(t, audit(t, b, run, b.printed(run)))
+	copied := filepath.Join(t.TempDir(), "redacted")
+	_, err = record.Redact(run.Dir, copied, "bakeoff 0.1.0", b.epoch.Add(2*time.Hour))
+	b.must(err)
+	run = reopened(b, copied)
+	mustFollow(t, audit(t, b, run, b.printed(run)))
 }

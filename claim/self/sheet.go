@@ -13,6 +13,7 @@ type sheet struct {
 	outcome claim.Outcome
 	numbers int // looked at
 	faults  []string
+	wrong   bool // printed and derived are those of the first fault
 }
 
 func newSheet(id string, n *node) *sheet {
@@ -31,8 +32,29 @@ func (s *sheet) number(n *node, what string, want truth) {
 		return
 	}
 	n.told = true
-	if !want.printsAs(n) {
+	right := want.printsAs(n)
+	s.show(n.text, want, right)
+	if !right {
 		s.fault("%s is printed as %s; the record gives %s", what, n.text, want)
+	}
+}
+
+// show keeps what is printed and what the record gives: of the first number, or
+// of the first that does not follow.
+func (s *sheet) show(printed string, want truth, right bool) {
+	if s.outcome.Printed != "" && (right || s.wrong) {
+		return
+	}
+	s.wrong = !right
+	s.outcome.Printed, s.outcome.Unit = printed, want.unit
+	s.outcome.Derived = truth{value: want.value}.String()
+}
+
+// showText keeps a text that does not follow, unless another figure did not.
+func (s *sheet) showText(printed, derived string) {
+	if !s.wrong {
+		s.wrong = true
+		s.outcome.Printed, s.outcome.Derived, s.outcome.Unit = shortened(printed), shortened(derived), ""
 	}
 }
 
@@ -50,7 +72,9 @@ func (s *sheet) countIn(n *node, what string, least, most int) {
 	}
 	n.told = true
 	got, err := strconv.Atoi(n.text)
-	if err != nil || n.kind != numberNode || got < least || got > most {
+	right := err == nil && n.kind == numberNode && got >= least && got <= most
+	s.show(n.text, countTruth(most), right)
+	if !right {
 		s.fault("%s is printed as %s; the record gives %d", what, n.text, most)
 	}
 }
@@ -65,6 +89,7 @@ func (s *sheet) same(n *node, what, want string) {
 	default:
 		n.told = true
 		if n.kind != stringNode || n.text != want {
+			s.showText(n.text, want)
 			s.fault("%s is printed as %q; the record says %q", what, shortened(n.text), shortened(want))
 		}
 	}
@@ -92,6 +117,7 @@ func (s *sheet) speaks(n *node, what string, pieces ...piece) {
 	faults, checked := misfits(n.text, pieces)
 	s.numbers += checked
 	for _, f := range faults {
+		s.showText(n.text, "")
 		s.fault("%s: %s", what, f)
 	}
 }
@@ -135,13 +161,15 @@ func (s *sheet) fault(format string, args ...any) {
 func (s *sheet) done() claim.Outcome {
 	o := s.outcome
 	o.Verdict = claim.Follows
+	if s.numbers != 1 && !s.wrong {
+		o.Printed, o.Derived, o.Unit = "", "", "" // of many, none stands for all
+	}
 	switch {
-	case len(s.faults) > 0:
+	case len(s.faults) == 1:
 		o.Verdict, o.Text = claim.DoesNot, s.faults[0]
-		if len(s.faults) > 1 {
-			o.Text = fmt.Sprintf("%d figures do not follow from the record", len(s.faults))
-			o.Rows = s.faults
-		}
+	case len(s.faults) > 1:
+		o.Verdict, o.Rows = claim.DoesNot, s.faults
+		o.Text = fmt.Sprintf("%d figures do not follow from the record, the first: %s", len(s.faults), s.faults[0])
 	case s.numbers == 1:
 		o.Text = "the record gives it"
 	default:

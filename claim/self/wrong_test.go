@@ -80,6 +80,11 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 				t.Fatal(err)
 			}
 			named := slices.ContainsFunc(a.Outcomes, func(o claim.Outcome) bool { return o.Verdict.Raised() && strings.Contains(o.ID, wrong.want) })
+			for _, o := range a.Outcomes {
+				if o.Verdict.Raised() && o.Text == "" || o.Verdict == claim.Follows && o.Derived != "" && o.Printed == "" {
+					t.Errorf("%s: printed %q, derived %q: %q", o.ID, o.Printed, o.Derived, o.Text)
+				}
+			}
 			if !named {
 				t.Errorf("%d are raised, none of them %q", a.Raised(), wrong.want)
 				for _, o := range a.Outcomes {
