@@ -48,6 +48,19 @@ func usage(who int) cpuTime {
 	return cpuTime{user: time.Duration(u.Utime.Nano()), system: time.Duration(u.Stime.Nano())}
 }
 
+// keepThread returns what puts the calling thread's pinning and timer slack
+// back as they are now. What cannot be read is left as it is.
+func keepThread() (restore func()) {
+	var cores unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &cores); err != nil {
+		return func() {}
+	}
+	return func() {
+		_ = unix.SchedSetaffinity(0, &cores)
+		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0) // 0 is the process's own
+	}
+}
+
 // pinThread pins the calling thread to one core.
 func pinThread(cpu int) error {
 	if cpu < 0 {

@@ -49,11 +49,13 @@ func (t *threads) open(ctx context.Context) error {
 	return nil
 }
 
-// main is a worker's goroutine. It keeps its thread to the end, so that the
-// thread dies with its pinning and timer slack.
+// main is a worker's goroutine. It keeps its thread to the end and puts back
+// the thread's pinning and timer slack: most threads die with it, but not the
+// process's first, whose pinning is what others take for the process's.
 func (t *threads) main(ctx context.Context, th *thread, i int, ready chan<- error) {
 	defer t.group.Done()
 	runtime.LockOSThread()
+	defer keepThread()()
 	if err := t.prepare(ctx, th, i); err != nil {
 		ready <- err
 		return
