@@ -184,7 +184,11 @@ func combinations(p *Plan, factors []string) []record.Cell {
 // HostMeasure says whether a measure belongs to the hosts of a trial as a
 // whole and not to one workload, so that workloads that run together share it.
 func HostMeasure(measure string) bool {
-	return slices.Contains([]string{"host_cpu", "power", "energy"}, measure)
+	return slices.Contains(hostMeasures(), measure)
+}
+
+func hostMeasures() []string {
+	return []string{"host_cpu", "nic_rx", "nic_tx", "disk_read", "disk_write", "power", "energy"}
 }
 
 // Family returns how many verdicts the plan asks for: comparisons times primary

@@ -135,11 +135,12 @@ func limitFields() []field {
 	return []field{
 		{name: "errors", shape: shapePercent, doc: "most operations that may fail"},
 		{name: "misses", shape: shapePercent, doc: "most operations that may miss"},
-		{name: "steal", shape: shapePercent, doc: "most CPU time that a hypervisor may take"},
-		{name: "slope", shape: shapePercent, doc: "largest change of throughput over the window"},
-		{name: "excursion", shape: shapePercent, doc: "largest distance of a tenth of the window from the mean"},
+		{name: "steal", shape: shapePercent, doc: "most CPU time that a hypervisor may take; a fifth of it warns"},
+		{name: "slope", shape: shapePercent, doc: "largest change of throughput over the window; five times as much in most trials of a cell makes findings invalid"},
+		{name: "excursion", shape: shapePercent, doc: "largest distance of a tenth of the window from the mean; five times as much likewise"},
 		{name: "generator_busy", shape: shapePercent, doc: "how busy the busiest generator thread may be"},
 		{name: "rate_shortfall", shape: shapePercent, doc: "how far below its rate an open loop may stay"},
+		{name: "neighbours", shape: shapePercent, doc: "most CPU time of a host that others may take; a fifth of it warns"},
 	}
 }
 

@@ -159,6 +159,7 @@ func limits(top *node) Limits {
 	return Limits{
 		ErrorPercent: n.percentOf("errors"), MissPercent: n.percentOf("misses"), StealPercent: n.percentOf("steal"), SlopePercent: n.percentOf("slope"),
 		Excursion: n.percentOf("excursion"), BusyPercent: n.percentOf("generator_busy"), RateShort: n.percentOf("rate_shortfall"),
+		Neighbours: n.percentOf("neighbours"),
 	}
 }
 
@@ -227,7 +228,8 @@ func measures(cells []Resolved, catalog Catalog) []string {
 			loads = append(loads, prefix+"."+q)
 		}
 	}
-	all := append(slices.Clone(loads), "errors", "misses", "sut_cpu", "host_cpu", "generator_cpu", "power", "energy", "perf_per_watt")
+	all := append(slices.Clone(loads), "duration", "items", "errors", "misses", "sut_cpu", "cpu_efficiency", "generator_cpu", "perf_per_watt", "perf_per_price")
+	all = append(all, hostMeasures()...)
 	for _, kind := range kinds {
 		for _, l := range loads {
 			all = append(all, kind+"."+l)

@@ -464,4 +464,10 @@ primary: {throughput: {better: higher, margin: 2%}, power: {better: lower, margi
 	if p := mustParse(t, src+"together: true\n"); p.Family() != 3 || len(p.Cells()) != 2 {
 		t.Errorf("together: family %d, %d cells", p.Family(), len(p.Cells()))
 	}
+	for _, measure := range hostMeasures() {
+		src := strings.Replace(src, "power: {better: lower", measure+": {better: lower", 1)
+		if p := mustParse(t, src+"together: true\n"); p.Family() != 3 {
+			t.Errorf("%s, together: family %d", measure, p.Family())
+		}
+	}
 }

@@ -251,6 +251,7 @@ type Limits struct {
 	Excursion    *float64
 	BusyPercent  *float64 // of the busiest generator worker
 	RateShort    *float64 // how far below the target rate
+	Neighbours   *float64 // of the host's CPU time, taken by others
 }
 
 // Resolved is the description of one cell: what a trial of it runs.

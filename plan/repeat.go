@@ -22,7 +22,7 @@ type Need struct {
 	Measure string
 	Effect  Effect
 	Pilot   int     // pilot blocks in which the effect could be computed
-	SD      float64 // of the effect's logarithm between the pilot's blocks
+	SD      float64 // between the pilot's blocks: of the effect's logarithm, or of the difference where a value is not above 0
 	Blocks  int     // needed; stats.MaxN where the pilot cannot tell
 }
 
@@ -89,19 +89,26 @@ func (p *Plan) decide(pilot [][]Outcome) Decision {
 // need applies Stein's second stage to one effect.
 func need(measure string, e Effect, pilot []map[string]Outcome, alpha float64, r Repeat) Need {
 	n := Need{Measure: measure, Effect: e, Blocks: stats.MaxN}
-	var effects []float64
+	var ratios, differences, bases []float64
 	for _, block := range pilot {
 		value := func(c record.Cell) (float64, bool) { return block[c.Key()].measured(e.Workload, measure) }
+		if d, ok := e.In(value, false); ok {
+			base, _ := Effect{Terms: e.Terms[:len(e.Terms)/2]}.In(value, false)
+			differences, bases = append(differences, d), append(bases, base)
+		}
 		if v, ok := e.In(value, true); ok {
-			effects = append(effects, v)
+			ratios = append(ratios, v)
 		}
 	}
-	n.Pilot = len(effects)
-	if n.Pilot < 2 {
+	if n.Pilot = len(differences); n.Pilot < 2 {
 		return n
 	}
+	effects, half := ratios, math.Log1p(r.Until)
+	if len(ratios) < n.Pilot { // as the finding will be judged
+		effects, half = differences, r.Until*math.Abs(stats.Mean(bases))
+	}
 	n.SD = stats.SD(effects)
-	n.Blocks = stats.SteinN(n.SD, float64(n.Pilot-1), alpha, math.Log1p(r.Until), r.Pilot)
+	n.Blocks = stats.SteinN(n.SD, float64(n.Pilot-1), alpha, half, r.Pilot)
 	return n
 }
 
