@@ -94,7 +94,7 @@ func kindCounts(names []string, window []kindInterval) []record.KindCount {
 			continue
 		}
 		out = append(out, record.KindCount{
-			Kind: name, Completed: k.completed, Failed: k.failed, TimedOut: k.timedOut, Misses: k.misses,
+			Kind: name, Completed: k.completed, Failed: k.failed, TimedOut: k.timedOut, Dropped: k.dropped, Misses: k.misses,
 			Items: k.items, BytesIn: k.bytesIn, BytesOut: k.bytesOut,
 		})
 	}

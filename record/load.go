@@ -74,8 +74,9 @@ type KindCount struct {
 	Completed uint64 `json:"completed"`
 	Failed    uint64 `json:"failed"`
 	TimedOut  uint64 `json:"timed_out"`
-	Misses    uint64 `json:"misses"` // completed, but what was asked for was not there
-	Items     uint64 `json:"items"`  // keys, rows or blocks moved; differs from Completed for batches
+	Dropped   uint64 `json:"dropped,omitempty"` // given up before they were sent
+	Misses    uint64 `json:"misses"`            // completed, but what was asked for was not there
+	Items     uint64 `json:"items"`             // keys, rows or blocks moved; differs from Completed for batches
 	BytesIn   uint64 `json:"bytes_in"`
 	BytesOut  uint64 `json:"bytes_out"`
 }
