@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"bakeoff/record"
@@ -59,14 +60,14 @@ func difference(f Finding) string {
 	}
 	d := decimals(f)
 	percent := strings.TrimPrefix(fmt.Sprintf("%.*f", d, 100*(f.Effect-1)), "-")
-	times := fmt.Sprintf("%.*fx", d+2, f.Effect)
+	times := ratioText(f.Effect, d+2)
 	word := "more"
 	if f.Effect < 1 {
 		word = "less"
 	}
 	switch {
 	case isTime(f) && f.Effect < 1:
-		return fmt.Sprintf("%s %% less time = %.*fx as fast", percent, d+2, 1/f.Effect)
+		return fmt.Sprintf("%s %% less time = %s as fast", percent, ratioText(1/f.Effect, d+2))
 	case isTime(f):
 		return fmt.Sprintf("%s %% more time = %s as long", percent, times)
 	}
@@ -89,8 +90,22 @@ func decimals(f Finding) int {
 	return min(max(1-int(math.Floor(math.Log10(half))), 0), 4)
 }
 
+// ratioText writes a ratio with so many decimals, or with three digits where they
+// would say 0.00x or a row of digits that nobody measured.
+func ratioText(v float64, decimals int) string {
+	if v > 0 && v < math.Pow(10, 1-float64(decimals)) || v >= 1e6 {
+		return strconv.FormatFloat(v, 'g', 3, 64) + "x"
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64) + "x"
+}
+
+// signed writes a difference. That of two percentages is in percentage points:
+// "+1 %" could as well be a hundredth of the base.
 func signed(f Finding, v float64) string {
 	text := amount(f.Measure, f.Unit, v)
+	if isFraction(f.Measure) {
+		text = strings.TrimSuffix(text, "%") + "percentage points"
+	}
 	if v > 0 {
 		return "+" + text
 	}
@@ -111,10 +126,10 @@ func intervalText(f Finding) string {
 		return fmt.Sprintf("%s %% interval %s to %s, %s", level, signed(f, f.Low), signed(f, f.High), blocks)
 	}
 	d := decimals(f) + 2
-	text := fmt.Sprintf("%s %% interval %.*fx to %.*fx, %s", level, d, f.Low, d, f.High, blocks)
+	text := fmt.Sprintf("%s %% interval %s to %s, %s", level, ratioText(f.Low, d), ratioText(f.High, d), blocks)
 	if isTime(f) && f.Effect < 1 {
 		// The difference was said as a ratio of speeds.
-		return fmt.Sprintf("ratio of times %.*fx, %s", d, f.Effect, text)
+		return fmt.Sprintf("ratio of times %s, %s", ratioText(f.Effect, d), text)
 	}
 	return text
 }
@@ -141,22 +156,43 @@ func verdictText(f Finding) string {
 	case Equivalent:
 		return fmt.Sprintf(": equivalent, no difference of more than %s", margin)
 	case Inconclusive:
-		text := ": inconclusive"
-		if f.NeededN > 0 {
-			text += ", a new run needs " + atLeast(f.NeededN)
-		}
-		return text
+		return ": inconclusive" + neededText(f)
 	case Invalid:
 		return ": invalid, " + firstHard(f.Warnings)
 	}
 	return ""
 }
 
-func atLeast(n int) string {
-	if n > 100000 {
-		return "far more blocks than could be run"
+// WorthRunning is the most blocks that a new run is advised to have. What needs
+// more is not short of blocks: its noise is what to look at.
+const WorthRunning = 500
+
+// neededText says what a verdict would take.
+func neededText(f Finding) string {
+	switch {
+	case f.NeededN <= 0:
+		return ""
+	case f.NeededN <= WorthRunning:
+		return ", a new run needs " + blocksText(f.NeededN)
 	}
-	return blocksText(n)
+	const text = ", a verdict would take more blocks than are worth running: "
+	reach := reachOverMargin(f)
+	switch {
+	case f.Margin <= 0 || math.IsNaN(reach) || math.IsInf(reach, 0):
+		return text + "the noise is far above the effect, and the validity gates may say where it comes from"
+	case reach < 9.95:
+		return text + fmt.Sprintf("the interval reaches %.1f times the margin to either side, and the validity gates may say where the noise comes from", reach)
+	}
+	return text + fmt.Sprintf("the interval reaches %.0f times the margin to either side, and the validity gates may say where the noise comes from", reach)
+}
+
+// reachOverMargin is how many times the margin an interval reaches to either side,
+// on the scale on which it is symmetric.
+func reachOverMargin(f Finding) float64 {
+	if f.Scale == "difference" {
+		return (f.High - f.Low) / 2 / (f.Margin * math.Abs(f.BaseValue))
+	}
+	return math.Log(f.High/f.Low) / 2 / math.Log1p(f.Margin)
 }
 
 func firstHard(ws []record.Warning) string {

@@ -106,7 +106,6 @@ func threeFactorFindings(sizes []string) []analysis.Finding {
 	inter := base
 	inter.Kind, inter.Factor, inter.Base, inter.Against = analysis.Interaction, "server × io-threads", "redis, 1 → 4", "valkey, 1 → 4"
 	inter.BaseValue, inter.AgainstValue, inter.Effect, inter.Low, inter.High, inter.Verdict = 1.502, 1.381, 0.919, 0.897, 0.942, analysis.Worse
-	inter.Unit = "1"
 	out = append(out, inter)
 	diff := base
 	diff.Measure, diff.Unit, diff.Scale, diff.BaseValue, diff.AgainstValue, diff.Effect, diff.Low, diff.High = "misses", "1", "difference", 0, 0.0001, 0.0001, -0.0001, 0.0003

@@ -148,8 +148,12 @@ func changeText(f analysis.Finding) (change, interval string) {
 	return quantity.Change(f.Effect, d), quantity.ChangeRange(f.Low, f.High, d)
 }
 
-// valuesText writes both values of a finding in one scale.
+// valuesText writes both values of a finding in one scale. Those of an interaction
+// of ratios are ratios themselves, whatever the measure's unit.
 func valuesText(f analysis.Finding) (base, against string) {
+	if f.Kind == analysis.Interaction && f.Scale != "difference" {
+		return ratioText(f.BaseValue), ratioText(f.AgainstValue)
+	}
 	small, large := math.Abs(f.BaseValue), math.Abs(f.AgainstValue)
 	if small > large {
 		small, large = large, small
@@ -160,6 +164,14 @@ func valuesText(f analysis.Finding) (base, against string) {
 	s := scale(f.Measure, f.Unit, f.BaseValue, f.AgainstValue)
 	d := max(s.Decimals(large, 4), s.Decimals(small, 3))
 	return s.With(f.BaseValue, d), s.With(f.AgainstValue, d)
+}
+
+func ratioText(v float64) string {
+	text := quantity.Scale{Factor: 1}.Number(v, quantity.RatioDecimals(v, v, v))
+	if text == quantity.Nothing {
+		return text
+	}
+	return text + "×"
 }
 
 func oneValue(f analysis.Finding, v float64) string {
@@ -183,7 +195,7 @@ func percent(fraction float64) string {
 
 // confidence says how sure an interval is, and in which family.
 func confidence(f analysis.Finding) string {
-	if f.Level == 0 {
+	if f.Level == 0 || f.Level >= 1 { // not known, or bounds that no chance is in
 		return ""
 	}
 	text := percent(f.Level)
@@ -231,7 +243,7 @@ func details(f analysis.Finding, spelled bool) string {
 	if f.SecondOpinion != "" {
 		parts = append(parts, "Second opinion: "+f.SecondOpinion+".")
 	}
-	if needed := strconv.Itoa(f.NeededN); f.NeededN > 0 && !strings.Contains(f.Sentence, needed) {
+	if needed := strconv.Itoa(f.NeededN); f.NeededN > 0 && f.NeededN <= analysis.WorthRunning && !strings.Contains(f.Sentence, needed) {
 		parts = append(parts, "A new run would need "+needed+" blocks.")
 	}
 	if len(f.Trials) > 0 {
