@@ -318,7 +318,7 @@ func (a *analyst) timeCharts(workload string) []Chart {
 	if len(rate.Series) == 0 {
 		return nil
 	}
-	caption := "One trial of each cell, the one nearest to the cell's median (" + strings.Join(trials, "; ") + "). The window is shaded; what lies outside is warm-up and drain and is not counted."
+	caption := "One trial of each cell, the one nearest to the cell's median (" + strings.Join(trials, "; ") + "). The window is shaded; what lies before it is warm-up and is not counted. The drain after it is not drawn."
 	out := []Chart{rate}
 	if len(cpu.Series) > 0 {
 		out = append(out, cpu)

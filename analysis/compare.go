@@ -175,11 +175,31 @@ func (c *comparison) finding(key sampleKey, cell record.Cell, family int, warnin
 		f.Verdict = verdict(f)
 		if f.N < minBlocks {
 			f.Warnings = append(f.Warnings, findingWarning(gateBlocks, record.SeverityHard, f, fmt.Sprintf("%d and %d trials", len(x), len(y))))
-			f.Verdict = Invalid
 		}
+	}
+	f.Warnings = append(f.Warnings, c.inherited(f, x, y)...)
+	if f.Primary && hasHard(f.Warnings) {
+		f.Verdict = Invalid
 	}
 	f.Sentence = strings.Replace(sentence(f, kind.title), " blocks)", " trials a side, unpaired)", 1)
 	return f, true
+}
+
+// inherited gathers what the gates say of the trials of either record.
+func (c *comparison) inherited(f Finding, x, y []record.Observation) []record.Warning {
+	var out []record.Warning
+	for i, obs := range [][]record.Observation{x, y} {
+		side := f
+		side.Trials = nil
+		for _, o := range obs {
+			side.Trials = append(side.Trials, o.Trial)
+		}
+		for _, w := range []*analyst{c.a, c.b}[i].inherited(side) {
+			w.Subject = strings.TrimSuffix(c.names[i]+": "+w.Subject, ": ")
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 // interval fills in the effect with Welch's interval.

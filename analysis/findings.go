@@ -40,6 +40,7 @@ func hasHard(ws []record.Warning) bool {
 func (a *analyst) inherited(f Finding) []record.Warning {
 	byGate := map[string]*record.Warning{}
 	trials := map[string][]record.TrialID{}
+	stateless := map[record.TrialID]bool{}
 	var order []string
 	for _, id := range f.Trials {
 		for _, j := range a.heard(a.trial(id)) {
@@ -56,6 +57,7 @@ func (a *analyst) inherited(f Finding) []record.Warning {
 			if !slices.Contains(trials[j.Gate], id) {
 				trials[j.Gate] = append(trials[j.Gate], id)
 			}
+			stateless[id] = stateless[id] || j.stateless
 		}
 	}
 	var out []record.Warning
@@ -64,9 +66,31 @@ func (a *analyst) inherited(f Finding) []record.Warning {
 		if n := len(trials[gate]); n > 1 {
 			w.Found = fmt.Sprintf("in %d of %d trials, first: %s", n, len(f.Trials), w.Found)
 		}
+		if text, found := a.unsettled(f, stateless); gate == gateSteady && found {
+			w.Severity, w.Found = record.SeverityHard, w.Found+text
+		}
 		out = append(out, w)
 	}
 	return out
+}
+
+// unsettled looks for a cell of which most trials were in no one state. One trial
+// in which the target stalled is part of its noise; most of them are another
+// question than the plan's.
+func (a *analyst) unsettled(f Finding, stateless map[record.TrialID]bool) (string, bool) {
+	all, bad := map[string]int{}, map[string]int{}
+	for _, id := range f.Trials {
+		cell := a.trial(id).Cell.Key()
+		if all[cell]++; stateless[id] {
+			bad[cell]++
+		}
+	}
+	for _, cell := range sortedKeys(bad) {
+		if 2*bad[cell] > all[cell] {
+			return fmt.Sprintf("; in %d of the %d trials of %s beyond %d times a threshold", bad[cell], all[cell], cmp.Or(cell, "the one cell"), noOneState), true
+		}
+	}
+	return "", false
 }
 
 // concerns says whether an objection touches the measure of a finding.

@@ -37,6 +37,9 @@ type objection struct {
 	// findings on them invalid, and leaves the trial as it is.
 	measures []string
 	workload string // "" for all
+	// stateless says that the trial's value is that of no one state. It is for
+	// the findings to weigh: see unsettled.
+	stateless bool
 }
 
 // trialCheck is one trial with what its gates need.
@@ -89,8 +92,9 @@ func (c *trialCheck) hostNames() []string { return sortedKeys(c.hosts) }
 // judged is an objection with the gate that raised it.
 type judged struct {
 	record.Warning
-	measures []string
-	workload string
+	measures  []string
+	workload  string
+	stateless bool
 }
 
 // warn makes the warning that travels with the numbers.
@@ -104,7 +108,7 @@ func (g gate) warn(o objection, l limits, t record.Trial) judged {
 			Gate: g.name, Severity: severity, Subject: o.subject, Found: o.found,
 			Threshold: g.threshold(l), Advice: g.advice, Trial: t.ID, Cell: t.Cell.Key(),
 		},
-		measures: o.measures, workload: o.workload,
+		measures: o.measures, workload: o.workload, stateless: o.stateless,
 	}
 }
 

@@ -33,6 +33,7 @@ const (
 	gateTelemetry    = "telemetry-gaps"
 	gateObserver     = "telemetry-cost"
 	gatePower        = "power-coverage"
+	gateNotes        = "telemetry-notes"
 	gateWindow       = "short-window"
 	gateTail         = "percentile-samples"
 	gateCensored     = "timeouts-censored"
@@ -75,7 +76,7 @@ func loadGates() []gate {
 		{name: gateLedger, title: "Every operation is accounted for", severity: record.SeverityHard,
 			threshold: fixed("in flight at open + offered = completed + failed + timed out + dropped + in flight at close"),
 			advice:    "The counts cannot be trusted: report this as a fault of the engine, with the record.", trial: checkLedger},
-		{name: gateErrors, title: "Errors and timeouts", severity: record.SeverityHard,
+		{name: gateErrors, title: "Errors, timeouts and drops", severity: record.SeverityHard,
 			threshold: func(l limits) string { return fmt.Sprintf("%s %% of the operations that ended", plain(l.errors)) },
 			advice:    "Look at the first error's text in the trial; mend the target, or raise limits.errors in the plan and say why.", trial: checkErrors},
 		{name: gateMisses, title: "Misses", severity: record.SeverityHard,
@@ -99,9 +100,10 @@ func loadGates() []gate {
 				return fmt.Sprintf("completed at least %s %% below the target rate (and three standard deviations of the arrivals)", plain(l.rateShort))
 			},
 			advice: "Latencies were not taken at the load that the plan names: lower the rate to what every level can carry. Throughput stands.", trial: checkRate},
-		{name: gateSteady, title: "Not steady in the window", severity: record.SeveritySoft,
+		{name: gateSteady, title: "Not steady in the window", severity: record.SeverityHard,
 			threshold: func(l limits) string {
-				return fmt.Sprintf("slope over the window within %s %% of the mean, every tenth of it within %s %%", plain(l.slope), plain(l.excursion))
+				return fmt.Sprintf("slope over the window within %s %% of the mean, every tenth of it within %s %% (and three standard deviations of so many operations); %d times as much in most trials of a cell is the value of no one state, and findings on it are invalid. "+
+					"No single trial is thrown away for it: that would keep the calm ones and flatter whoever stalls", plain(l.slope), plain(l.excursion), noOneState)
 			},
 			advice: "Lengthen the warm-up or the window; look for a cache that fills, a compaction, a CPU that slows down.", trial: checkSteady},
 		{name: gateWindow, title: "Short window", severity: record.SeverityNote,
@@ -110,9 +112,9 @@ func loadGates() []gate {
 		{name: gateTail, title: "Percentile from too few operations", severity: record.SeverityHard,
 			threshold: fixed("10 operations beyond the percentile; with less than 1 findings on it are invalid"),
 			advice:    "Lengthen the window, or judge a lower percentile.", trial: checkTail},
-		{name: gateCensored, title: "Timeouts at the percentile shown", severity: record.SeverityHard,
-			threshold: fixed("fewer timed out than lie beyond the percentile"),
-			advice:    "The percentile is the timeout itself, so the true one is longer: raise the timeout, or lower the load.", trial: checkCensored},
+		{name: gateCensored, title: "Latencies of which only the least is known", severity: record.SeverityHard,
+			threshold: fixed(fmt.Sprintf("operations that timed out or were never sent: fewer than lie beyond the percentile, none for a maximum or (warns) a mean; never sent, %s %% of those beyond it already warn", plain(100*maxUnsentShare))),
+			advice:    "The figure is a lower bound: raise the timeout, lower the load, or let more operations be in flight.", trial: checkCensored},
 		{name: gateDigits, title: "Resolution", severity: record.SeveritySoft,
 			threshold: fixed("half a unit of the last printed digit is at most 5 % of the value"),
 			advice:    "The figure was printed with too few digits to carry a difference: have the tool print more."},
@@ -163,9 +165,12 @@ func hostGates() []gate {
 		{name: gateSwap, title: "Swapping", severity: record.SeverityHard,
 			threshold: fixed("1 MiB swapped in the window warns, 1 MiB/s makes the trial invalid"),
 			advice:    "The data set does not fit beside what else runs: make it smaller, stop the rest, or add memory.", trial: checkSwap},
-		{name: gateNeighbour, title: "Busy neighbour", severity: record.SeveritySoft,
-			threshold: fixed(fmt.Sprintf("others use %s %% of the host's CPU time", plain(maxNeighbour))),
-			advice:    "Stop the processes named, or move them to another host.", trial: checkNeighbour},
+		{name: gateNeighbour, title: "Busy neighbour", severity: record.SeverityHard,
+			threshold: func(l limits) string {
+				return fmt.Sprintf("others use %s %% of the host's CPU time (warns); %s %% makes the trial invalid, since what is left is not the machine that the plan names. "+
+					"Where the plan does not say which processes are under test, it only warns", plain(l.neighbour/5), plain(l.neighbour))
+			},
+			advice: "Stop the processes named, or move them to another host; raise limits.neighbours where the host is always like this, and say so.", trial: checkNeighbour},
 		{name: gateClock, title: "Measuring clock", severity: record.SeverityHard,
 			threshold: fixed("100 ppm from the kernel's clock warns, 1000 ppm makes the trial invalid"),
 			advice:    "The counter that stamps the operations does not keep time on this host: its clock source needs a look.", trial: checkClock},
@@ -190,6 +195,9 @@ func watchGates() []gate {
 		{name: gatePower, title: "Power readings cover the window", severity: record.SeveritySoft,
 			threshold: fixed("three sensing intervals in the window, and 90 % of it covered; else there is no figure"),
 			advice:    "Lengthen the window, or use a meter that reads more often."},
+		{name: gateNotes, title: "What collectors noticed", severity: record.SeveritySoft,
+			threshold: fixed("no source contradicts itself or was read with doubt"),
+			advice:    "Look at the source before believing figures that rest on it.", trial: checkNotes},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"bakeoff/plan"
 	"bakeoff/record"
 )
 
@@ -66,7 +67,7 @@ func checkServer(c *trialCheck) sight {
 			s.blind = ""
 			if n := math.Round(grown.total); n >= 1 {
 				s.objections = append(s.objections, objection{subject: instance + " on " + host, severity: record.SeveritySoft,
-					found: fmt.Sprintf("%.0f processes started in the window", n)})
+					found: fmt.Sprintf("%.0f processes started in the window; what such a process used before it was seen is not in the service's CPU time", n)})
 			}
 		}
 		if killed, ok := sig.counter("mem.oom_kills", "", c.window); ok && math.Round(killed.total) >= 1 {
@@ -155,12 +156,39 @@ func checkNeighbour(c *trialCheck) sight {
 		}
 		s.blind = ""
 		share := 100 * others.perSecond() * c.window.seconds() / all.total
-		if share > maxNeighbour {
-			s.objections = append(s.objections, objection{subject: host,
-				found: fmt.Sprintf("%s %% of the host's CPU time%s", plain(share), busiest(sig, c.window))})
+		if share <= c.limits.neighbour/5 {
+			continue
 		}
+		o := objection{subject: host, severity: record.SeveritySoft,
+			found: fmt.Sprintf("%s %% of the host's CPU time%s", plain(share), busiest(sig, c.window))}
+		switch {
+		case share <= c.limits.neighbour:
+		case c.knowsServers():
+			o.severity = record.SeverityHard
+		default:
+			o.found += "; a server under test may be among them"
+		}
+		s.objections = append(s.objections, o)
 	}
 	return s
+}
+
+// knowsServers says whether telemetry tells the processes under test from their
+// neighbours: those of every service were watched, and no load goes elsewhere.
+func (c *trialCheck) knowsServers() bool {
+	for _, s := range c.trial.Services {
+		sig := c.hosts[c.names[s.Host]]
+		if sig == nil || len(sig.rows[signalKey{"process.cpu.user", s.Name}]) == 0 {
+			return false
+		}
+	}
+	for _, l := range c.trial.Loads {
+		served := slices.ContainsFunc(c.trial.Services, func(s record.Service) bool { return s.Endpoint == l.Target })
+		if l.Target != "" && !served {
+			return false
+		}
+	}
+	return len(c.trial.Services) > 0
 }
 
 // busiest names the three commands that used most.
@@ -278,6 +306,34 @@ func uncovered(sig *signals, w span) string {
 		return ""
 	}
 	return fmt.Sprintf("%s cover %s %% of the window", strings.Join(names, ", "), plain(100*least))
+}
+
+// checkNotes passes on what the collectors noticed. What a source of power says
+// touches the measures of power alone.
+func checkNotes(c *trialCheck) sight {
+	if len(c.trial.Costs) == 0 {
+		return sawNothing("what the collectors noticed is not on record")
+	}
+	var s sight
+	costs := c.costs()
+	for _, host := range sortedKeys(costs) {
+		for _, cost := range costs[host] {
+			if len(cost.Notes) == 0 {
+				continue
+			}
+			o := objection{subject: cost.Collector + " on " + host, severity: record.SeverityNote, found: strings.Join(cost.Notes, "; ")}
+			if cost.Class != "" {
+				o.severity, o.measures = record.SeveritySoft, powerMeasures()
+			}
+			s.objections = append(s.objections, o)
+		}
+	}
+	return s
+}
+
+// powerMeasures are those that rest on watts.
+func powerMeasures() []string {
+	return []string{"power", "energy", "perf_per_watt", plan.OverallMeasure}
 }
 
 func checkObserver(c *trialCheck) sight {

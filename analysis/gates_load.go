@@ -44,7 +44,7 @@ func checkErrors(c *trialCheck) sight {
 	}
 	var s sight
 	for _, l := range c.trial.Loads {
-		bad := l.Ledger.Failed + l.Ledger.TimedOut
+		bad := l.Ledger.Failed + l.Ledger.TimedOut + l.Ledger.Dropped
 		ended := bad + l.Ledger.Completed
 		if ended == 0 && isIdle(l) {
 			continue
@@ -55,7 +55,7 @@ func checkErrors(c *trialCheck) sight {
 		}
 		share := 100 * float64(bad) / float64(ended)
 		if share > c.limits.errors {
-			found := fmt.Sprintf("%s %% (%d failed, %d timed out of %d)", plain(share), l.Ledger.Failed, l.Ledger.TimedOut, ended)
+			found := fmt.Sprintf("%s %% (%d failed, %d timed out, %d dropped of %d)", plain(share), l.Ledger.Failed, l.Ledger.TimedOut, l.Ledger.Dropped, ended)
 			if len(l.Errors) > 0 {
 				found += ": " + l.Errors[0].First
 			}
@@ -174,12 +174,22 @@ func checkSteady(c *trialCheck) sight {
 			continue
 		}
 		s.blind = ""
-		if math.Abs(state.SlopePercent) > c.limits.slope || state.ExcursionPercent > c.limits.excursion {
-			s.objections = append(s.objections, objection{subject: subjectOf(l), found: fmt.Sprintf(
-				"slope %+.1f %% over the window, largest excursion %.1f %%", state.SlopePercent, state.ExcursionPercent)})
+		beyond := func(times float64) bool {
+			slope, tenth := countingNoise(l.Ledger.Completed)
+			return math.Abs(state.SlopePercent) > times*c.limits.slope+slope || state.ExcursionPercent > times*c.limits.excursion+tenth
+		}
+		if beyond(1) {
+			s.objections = append(s.objections, objection{subject: subjectOf(l), severity: record.SeveritySoft, workload: l.Workload, stateless: beyond(noOneState),
+				found: fmt.Sprintf("slope %+.1f %% over the window, largest excursion %.1f %%", state.SlopePercent, state.ExcursionPercent)})
 		}
 	}
 	return s
+}
+
+// countingNoise is three standard deviations, in percent, of the slope over a
+// window and of a tenth of it, where n operations come at random times at one rate.
+func countingNoise(n uint64) (slope, tenth float64) {
+	return 300 * math.Sqrt(12/float64(n)), 300 * math.Sqrt(10/float64(n))
 }
 
 // steadiness is what the load found from the fine parts of its window, or what
@@ -227,15 +237,19 @@ func checkWindow(c *trialCheck) sight {
 
 const endedDone = "done"
 
-// tail is how many of a latency's operations there are, and timed out.
+// tail is how many of a latency's operations there are, and for how many of them
+// only the least that they can have taken is known.
 type tail struct {
 	kind      string
 	families  []string // measure families that this histogram feeds
 	total     uint64
-	censored  uint64
+	timedOut  uint64 // stand with their timeout, above nearly all others
+	unsent    uint64 // stand with their wait until the close, anywhere among the others
 	workload  string
 	subjectOf string
 }
+
+func (t tail) censored() uint64 { return t.timedOut + t.unsent }
 
 // tails lists the latency histograms of the trial with their counts.
 func tails(c *trialCheck) []tail {
@@ -245,11 +259,26 @@ func tails(c *trialCheck) []tail {
 			if lat.Type == lagType {
 				continue
 			}
-			out = append(out, tail{kind: lat.Kind, families: familiesOf(lat.Type, isOpenLoop(l)),
-				total: countOf(l, lat.Kind), censored: lat.Censored, workload: l.Workload, subjectOf: subjectOf(l)})
+			unsent := unsentIn(l, lat)
+			out = append(out, tail{kind: lat.Kind, families: familiesOf(lat.Type, isOpenLoop(l)), total: countOf(l, lat.Kind) + unsent,
+				timedOut: lat.Censored - unsent, unsent: unsent, workload: l.Workload, subjectOf: subjectOf(l)})
 		}
 	}
 	return out
+}
+
+// unsentIn is how many operations of a response time were due and never sent: they
+// have no service time, so that its histogram does without them.
+func unsentIn(l record.Load, response record.Latency) uint64 {
+	if response.Type != responseType {
+		return 0
+	}
+	for _, lat := range l.Latencies {
+		if lat.Kind == response.Kind && lat.Type == serviceType && lat.Censored <= response.Censored {
+			return response.Censored - lat.Censored
+		}
+	}
+	return min(l.Ledger.Backlog, response.Censored)
 }
 
 // countOf is how many operations of a kind a window's histogram holds.
@@ -265,10 +294,11 @@ func countOf(l record.Load, kind string) uint64 {
 	return 0
 }
 
-func (t tail) measuresAt(p percentile) []string {
+// measuresOf names the measures that hold one figure of the histogram.
+func (t tail) measuresOf(figure string) []string {
 	var names []string
 	for _, family := range t.families {
-		names = append(names, kindPrefix(t.kind)+family+"."+p.name)
+		names = append(names, kindPrefix(t.kind)+family+"."+figure)
 	}
 	return names
 }
@@ -293,9 +323,9 @@ func checkTail(c *trialCheck) sight {
 				severity = record.SeverityHard
 			}
 			s.objections = append(s.objections, objection{
-				subject: strings.Join(t.measuresAt(p), ", ") + " of " + t.subjectOf, severity: severity,
+				subject: strings.Join(t.measuresOf(p.name), ", ") + " of " + t.subjectOf, severity: severity,
 				found:    fmt.Sprintf("%s of %d operations lie beyond it", plain(beyond), t.total),
-				measures: t.measuresAt(p), workload: t.workload})
+				measures: t.measuresOf(p.name), workload: t.workload})
 		}
 	}
 	return s
@@ -308,15 +338,37 @@ func checkCensored(c *trialCheck) sight {
 	}
 	var s sight
 	for _, t := range rows {
-		for _, p := range percentiles() {
-			if t.censored == 0 || float64(t.censored) < (1-p.q)*float64(t.total) {
-				continue
-			}
-			s.objections = append(s.objections, objection{
-				subject:  strings.Join(t.measuresAt(p), ", ") + " of " + t.subjectOf,
-				found:    fmt.Sprintf("%d of %d timed out: the true value is longer", t.censored, t.total),
-				measures: t.measuresAt(p), workload: t.workload})
+		if t.censored() == 0 {
+			continue
 		}
+		for _, p := range percentiles() {
+			beyond := (1 - p.q) * float64(t.total)
+			switch {
+			case float64(t.censored()) >= beyond:
+				s.objections = append(s.objections, t.bound(record.SeverityHard, p.name))
+			case float64(t.unsent) >= maxUnsentShare*beyond:
+				s.objections = append(s.objections, t.bound(record.SeveritySoft, p.name))
+			}
+		}
+		s.objections = append(s.objections, t.bound(record.SeverityHard, "max"), t.bound(record.SeveritySoft, "mean"))
 	}
 	return s
+}
+
+// bound objects to a figure that is only the least that it can be.
+func (t tail) bound(severity record.Severity, figure string) objection {
+	why := fmt.Sprintf("%d of %d timed out", t.timedOut, t.total)
+	switch {
+	case t.timedOut == 0:
+		why = fmt.Sprintf("%d of %d were due and never sent", t.unsent, t.total)
+	case t.unsent > 0:
+		why += fmt.Sprintf(", %d were due and never sent", t.unsent)
+	}
+	if severity == record.SeveritySoft {
+		why += ": the true value may be longer"
+	} else {
+		why += ": the true value is longer"
+	}
+	names := t.measuresOf(figure)
+	return objection{subject: strings.Join(names, ", ") + " of " + t.subjectOf, found: why, severity: severity, measures: names, workload: t.workload}
 }

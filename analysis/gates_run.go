@@ -233,7 +233,11 @@ func (a *analyst) losses(factor, level string) (begun, spoiled int) {
 
 func (a *analyst) checkNoise(floors []NoiseFloor) []record.Warning {
 	if len(floors) == 0 {
-		a.saw(gateNoise, false, "the baseline was not run against itself (bakeoff run --aa)")
+		blind := "the baseline was not run against itself (bakeoff run --aa)"
+		if a.plan.AA {
+			blind = "there are not two whole blocks of the baseline and its twin, or a value is not above zero"
+		}
+		a.saw(gateNoise, false, blind)
 		return nil
 	}
 	var out []record.Warning

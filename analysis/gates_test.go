@@ -92,6 +92,34 @@ func TestGates(t *testing.T) {
 		{"swapping", record.SeveritySoft, func(_ *record.Trial, r map[string][]record.Reading) { ramp(r, "swap.in", 200e3) }},
 		{"swapping", record.SeverityHard, func(_ *record.Trial, r map[string][]record.Reading) { ramp(r, "swap.out", 2e6) }},
 		{"busy-neighbour", record.SeveritySoft, func(_ *record.Trial, r map[string][]record.Reading) { ramp(r, "neighbour.cpu", 0.2) }},
+		{"busy-neighbour", record.SeverityHard, func(_ *record.Trial, r map[string][]record.Reading) { ramp(r, "neighbour.cpu", 0.6) }},
+		// What the load goes to is no service of the plan, or was not watched:
+		// then it is itself among the neighbours.
+		{"busy-neighbour", record.SeveritySoft, func(t *record.Trial, r map[string][]record.Reading) {
+			t.Loads[0].Target = "redis://127.0.0.1:6379"
+			ramp(r, "neighbour.cpu", 0.6)
+		}},
+		{"busy-neighbour", record.SeveritySoft, func(t *record.Trial, r map[string][]record.Reading) {
+			t.Services[0].Name = "other"
+			ramp(r, "neighbour.cpu", 0.6)
+		}},
+		{"busy-neighbour", record.SeveritySoft, func(t *record.Trial, r map[string][]record.Reading) {
+			t.Services = nil
+			ramp(r, "neighbour.cpu", 0.6)
+		}},
+		{"errors", record.SeverityHard, func(t *record.Trial, _ map[string][]record.Reading) {
+			g := &t.Loads[0].Ledger
+			g.Dropped, g.Offered = g.Completed/500, g.Offered+g.Completed/500
+		}},
+		{"not-steady", record.SeveritySoft, func(t *record.Trial, _ map[string][]record.Reading) {
+			t.Loads[0].Steady = &record.Steadiness{SlopePercent: -80, ExcursionPercent: 90, Intervals: 100}
+		}},
+		{"telemetry-notes", record.SeveritySoft, func(t *record.Trial, _ map[string][]record.Reading) {
+			t.Costs["client"][0].Notes = []string{"consumption above the source's own limit"}
+		}},
+		{"telemetry-notes", record.SeverityNote, func(t *record.Trial, _ map[string][]record.Reading) {
+			t.Costs["client"][1].Notes = []string{"the kernel gives no frequency"}
+		}},
 		{"measuring-clock", record.SeveritySoft, func(t *record.Trial, _ map[string][]record.Reading) { t.Loads[0].Window.ClockErrorPPM = -150 }},
 		{"measuring-clock", record.SeverityHard, func(t *record.Trial, _ map[string][]record.Reading) { t.Loads[0].Window.ClockErrorPPM = 1500 }},
 		{"clock-step", record.SeveritySoft, func(t *record.Trial, _ map[string][]record.Reading) { t.Loads[0].Window.ClockStepSeconds = -0.05 }},
@@ -133,7 +161,8 @@ func TestLimitsOfThePlan(t *testing.T) {
 	trial, readings, limits := sound(t)
 	trial.Loads[0].Generator.BusyFraction = 0.95
 	high := 99.0
-	limits.BusyPercent = &high
+	limits.BusyPercent, limits.Neighbours = &high, &high
+	ramp(readings, "neighbour.cpu", 0.3)
 	if got := analysis.CheckTrial(trial, readings, limits); len(got) > 0 {
 		t.Errorf("the plan allows 99 %%, and the gate still objects: %+v", got)
 	}

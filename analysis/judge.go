@@ -293,9 +293,10 @@ func blocksText(n int) string {
 
 // improvement is positive where the new value is the better one: (new-old)/old
 // where higher is better, (old-new)/old where lower is; nil where there is no
-// direction, no base, or the effect is not of two values.
+// direction, no base above zero (from -2 to -1 is no fall by half), or the effect
+// is not of two values.
 func improvement(f Finding) *float64 {
-	if f.Kind == Interaction || f.Better == record.NoDirection {
+	if f.Kind == Interaction || f.Better == record.NoDirection || !(f.BaseValue > 0) {
 		return nil
 	}
 	change := f.Effect - 1

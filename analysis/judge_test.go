@@ -138,6 +138,25 @@ func TestValuesThatAreNotAboveZero(t *testing.T) {
 	}
 }
 
+// From -2 to -1 is better where higher is, and no improvement in percent.
+func TestNegativeBaseHasNoPercentage(t *testing.T) {
+	f := Judge(twoLevels(0.02), pairs("m0", []float64{-2, -2.1, -1.9}, []float64{-1, -1.1, -0.9}), Options{Resamples: -1})[0]
+	if f.Verdict != Better || f.ImprovementPercent != nil {
+		t.Errorf("%s, improvement %v", f.Verdict, f.ImprovementPercent)
+	}
+}
+
+// Two blocks that differ by orders of magnitude leave an interval beyond all
+// numbers: it must not be written as 0.
+func TestEndlessIntervalStaysAnInterval(t *testing.T) {
+	f := Judge(twoLevels(0.02), pairs("m0", []float64{1, 1}, []float64{1e-9, 1e90}), Options{Resamples: -1})[0]
+	r := &Result{Findings: []Finding{f}}
+	stabilise(r)
+	if got := r.Findings[0]; got.High < 1e100 || got.Verdict != Inconclusive {
+		t.Errorf("%s, %v to %v", got.Verdict, got.Low, got.High)
+	}
+}
+
 func TestAbsentMeasure(t *testing.T) {
 	f := Judge(twoLevels(0.02), pairs("other", []float64{1, 2}, []float64{1, 2}), Options{})[0]
 	if f.Verdict != Invalid || f.Warnings[0].Gate != gateAbsent {
@@ -191,7 +210,16 @@ func TestSentences(t *testing.T) {
 		{with(func(f *Finding) { f.Verdict, f.Workload = Equivalent, "read" }), "read: Throughput with server=new is 130.6 k ops/s, against 100.0 k ops/s with server=old (base): 30.6 % more = 1.306x (95 % interval 1.290x to 1.322x, 8 blocks): equivalent, no difference of more than 2 %."},
 		{with(func(f *Finding) {
 			f.Scale, f.Effect, f.Low, f.High, f.BaseValue, f.AgainstValue, f.Measure, f.Unit, f.Verdict = "difference", 0.01, 0.005, 0.015, 0, 0.01, "errors", "1", Descriptive
-		}), "Errors and timeouts with server=new is 1 %, against 0 % with server=old (base): a difference of +1 % (95 % interval +0.5 % to +1.5 %, 8 blocks)."},
+		}), "Errors, timeouts and drops with server=new is 1 %, against 0 % with server=old (base): a difference of +1 percentage points (95 % interval +0.5 percentage points to +1.5 percentage points, 8 blocks)."},
+		{with(func(f *Finding) {
+			f.Verdict, f.NeededN, f.Low, f.High, f.Effect, f.AgainstValue = Inconclusive, 12031, 0.02, 60, 1.1, 110_000
+		}),
+			"Throughput with server=new is 110.0 k ops/s, against 100.0 k ops/s with server=old (base): 10 % more = 1.10x (95 % interval 0.02x to 60.00x, 8 blocks): inconclusive, a verdict would take more blocks than are worth running: " +
+				"the interval reaches 202 times the margin to either side, and the validity gates may say where the noise comes from."},
+		{with(func(f *Finding) {
+			f.Verdict, f.Low, f.High, f.Effect, f.AgainstValue = Inconclusive, 0.000012, 9.7e12, 1.1, 110_000
+		}),
+			"Throughput with server=new is 110.0 k ops/s, against 100.0 k ops/s with server=old (base): 10 % more = 1.10x (95 % interval 1.2e-05x to 9.7e+12x, 8 blocks): inconclusive."},
 		{with(func(f *Finding) { f.N, f.Verdict, f.Where = 0, Descriptive, record.Cell{{Factor: "ip", Level: "v6"}} }),
 			"Throughput of server=new cannot be compared with server=old: no block holds both at ip=v6."},
 	} {

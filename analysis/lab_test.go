@@ -28,8 +28,10 @@ type lab struct {
 	// spoil changes a trial and its telemetry before they are written.
 	spoil func(*record.Trial, map[string][]record.Reading)
 	facts func(*record.Trial, string, *record.Facts) // moment: before, after
-	stop  int                                        // after so many trials; 0 at the end of the plan
+	costs func([]record.CollectorCost)
+	stop  int // after so many trials; 0 at the end of the plan
 	seal  bool
+	apart bool // each host is a machine of its own
 }
 
 const twoServers = `
@@ -221,15 +223,22 @@ func (l *lab) write(w *record.Writer, t *record.Trial, readings map[string][]rec
 		l.must(hist.WriteLog(&b, hist.Header{Start: t.Started}, []hist.Interval{{Length: 10 * time.Second, Hist: h}}))
 		l.must(w.WriteLog(t.ID, file, b.Bytes()))
 	}
+	apart := map[string]string{}
 	for host, rows := range readings {
 		if rows == nil {
 			continue
 		}
 		file, err := w.WriteReadings(t.ID, host, rows)
 		l.must(err)
-		t.Readings = l.locals(file)
+		if t.Readings = l.locals(file); l.apart {
+			apart[host] = file
+			t.Readings = apart
+		}
 		costs := []record.CollectorCost{{Collector: "meter", Support: "supported", Class: "wall-meter", Cadence: 1, Samples: 14},
 			{Collector: "cpu", Support: "supported", Samples: 14, CPU: 0.001}}
+		if l.costs != nil {
+			l.costs(costs)
+		}
 		t.Costs = map[string][]record.CollectorCost{}
 		for name := range t.Readings {
 			t.Costs[name] = costs

@@ -11,6 +11,7 @@ type limits struct {
 	excursion float64 // percent of the mean, of a tenth of the window
 	busy      float64 // percent, of the busiest generator worker
 	rateShort float64 // percent below the target rate
+	neighbour float64 // percent of a host's CPU time; a fifth of it already warns
 }
 
 func limitsOf(l plan.Limits) limits {
@@ -28,6 +29,7 @@ func limitsOf(l plan.Limits) limits {
 		excursion: or(l.Excursion, 15),
 		busy:      or(l.BusyPercent, 90),
 		rateShort: or(l.RateShort, 1),
+		neighbour: or(l.Neighbours, 25),
 	}
 }
 
@@ -36,9 +38,10 @@ const (
 	maxPacingLag      = 1e-3    // s, 99th percentile
 	maxSwapTotal      = 1 << 20 // B in the window: warns
 	maxSwapRate       = 1 << 20 // B/s: invalid
-	maxNeighbour      = 5.0     // percent of the host's CPU time
+	noOneState        = 5       // times the limits of slope and excursion: no state at all
 	maxClockPPM       = 100.0   // warns; ten times as much is invalid
 	maxClockStep      = 10e-3   // s: warns; ten times as much is invalid
+	maxUnsentShare    = 0.1     // of what lies beyond a percentile: warns
 	minTailSamples    = 10      // above a percentile; under one it is only the maximum
 	minWindow         = 5.0     // s
 	maxTelemetryCPU   = 2.0     // percent of one core

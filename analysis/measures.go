@@ -31,7 +31,7 @@ func measureTable() []measureKind {
 		{"items", "Items moved", "items/s", up},
 		{"bandwidth", "Bandwidth", "B/s", up},
 		{"duration", "Duration", "s", down},
-		{"errors", "Errors and timeouts", "1", down},
+		{"errors", "Errors, timeouts and drops", "1", down},
 		{"misses", "Misses", "1", down},
 		{"sut_cpu", "Server CPU per million operations", cpuPerMillion, down},
 		{"cpu_efficiency", "Work per server CPU second", opsPerCPU, up},

@@ -25,7 +25,7 @@ const measureText = "Throughput counts the operations that completed inside the 
 	"Latency is that of the operations intended inside the window, those drained after it included; one that timed out stands with its timeout, which is a lower bound. " +
 	"In a closed loop latency is the service time, from sending to completion; in an open loop it is the response time, from when the operation was due. " +
 	"Percentiles come from histograms merged exactly (three significant digits), never from averages; across trials each trial's percentile is one value. " +
-	"Host figures are counters interpolated at the window's edges."
+	"Host figures are counters interpolated at the window's edges. CPU time of a service is that of all its processes; of those that came and went between two readings it is a lower bound."
 
 func (a *analyst) designText() string {
 	var factors []string
@@ -68,7 +68,7 @@ func (a *analyst) repetitionText() string {
 	r := a.plan.Repeat
 	text := fmt.Sprintf("The number of blocks, %d, was fixed in advance.", r.Blocks)
 	if r.Pilot > 0 {
-		text = fmt.Sprintf("The number of blocks was set by Stein's two stages: the first %d blocks fixed how many are needed for intervals of ± %s %% (at most %d), and the intervals use the spread and the degrees of freedom of these first blocks, unless all blocks together spread more than %s times as much, which shows that the first ones missed a long tail: then theirs, if that is the wider interval.",
+		text = fmt.Sprintf("The number of blocks was set by Stein's two stages: the first %d blocks fixed how many are needed for intervals of ± %s %% (at most %d), and the intervals use the spread and the degrees of freedom of these first blocks, unless all blocks together spread more than %s times as much, which shows that the first ones missed a long tail: then theirs, if that is the wider interval. Where the most was not enough, the intervals are wider than wanted and hold all the same, since the spread of the first blocks alone set the number: verdicts rest on them, and say that the precision was not reached.",
 			r.Pilot, plain(100*r.Until), r.Max, plain(luckyPilot))
 	}
 	if a.plan.Retries > 0 {

@@ -54,11 +54,12 @@ func Values(p *plan.Plan, obs []record.Observation) []plan.Value {
 // observer collects the observations of one trial.
 type observer struct {
 	*trialData
-	obs []record.Observation
+	obs   []record.Observation
+	given map[sampleKey]bool // figures of an engine's own
 }
 
 func (d *trialData) observe() []record.Observation {
-	o := &observer{trialData: d}
+	o := &observer{trialData: d, given: map[sampleKey]bool{}}
 	if len(d.trial.Loads) == 0 {
 		return nil
 	}
@@ -69,9 +70,11 @@ func (d *trialData) observe() []record.Observation {
 	return o.obs
 }
 
-// add appends one value; what is not a number is absent.
+// add appends one value; what is not a number is absent. A figure that an engine
+// gives under the name of a measure stands for that measure: whoever named it so
+// means the tool's own.
 func (o *observer) add(workload, measure, unit string, value float64) {
-	if math.IsNaN(value) || math.IsInf(value, 0) {
+	if math.IsNaN(value) || math.IsInf(value, 0) || o.given[sampleKey{workload, measure}] {
 		return
 	}
 	o.obs = append(o.obs, record.Observation{
@@ -88,7 +91,7 @@ type count struct {
 
 func (c *count) add(k record.KindCount, seconds float64) {
 	c.completed += k.Completed
-	c.failed += k.Failed + k.TimedOut
+	c.failed += k.Failed + k.TimedOut + k.Dropped
 	c.misses += k.Misses
 	c.throughput += float64(k.Completed) / seconds
 	c.items += float64(k.Items) / seconds
@@ -109,7 +112,7 @@ func (o *observer) workload(name string) {
 		}
 		duration = max(duration, l.Window.Seconds)
 		total.seconds = duration
-		sum := record.KindCount{Completed: l.Ledger.Completed, Failed: l.Ledger.Failed, TimedOut: l.Ledger.TimedOut}
+		sum := record.KindCount{Completed: l.Ledger.Completed, Failed: l.Ledger.Failed, TimedOut: l.Ledger.TimedOut, Dropped: l.Ledger.Dropped}
 		for _, k := range l.Kinds {
 			sum.Misses, sum.Items = sum.Misses+k.Misses, sum.Items+k.Items
 			sum.BytesIn, sum.BytesOut = sum.BytesIn+k.BytesIn, sum.BytesOut+k.BytesOut
@@ -120,6 +123,7 @@ func (o *observer) workload(name string) {
 		}
 		total.add(sum, l.Window.Seconds)
 	}
+	o.figures(name, loads)
 	done := loads[0].Ended == endedDone
 	if done {
 		o.add(name, "duration", "s", duration)
@@ -127,7 +131,6 @@ func (o *observer) workload(name string) {
 	o.rates(name, "", total, done)
 	o.latencies(name, allKinds, isOpenLoop(loads[0]))
 	o.generator(name, loads, total.completed)
-	o.figures(name, loads)
 	for _, k := range order {
 		o.rates(name, k+".", *kinds[k], done)
 		o.latencies(name, k, isOpenLoop(loads[0]))
@@ -196,9 +199,10 @@ func (o *observer) figures(workload string, loads []record.Load) {
 			if times[name] > 1 {
 				name += "@" + strings.TrimPrefix(subjectOf(l), l.Workload+" ")
 			}
-			o.add(workload, name, f.Unit, f.Value)
-			if n := len(o.obs); n > 0 && o.obs[n-1].Measure == name {
-				o.obs[n-1].Text = f.Text
+			before := len(o.obs)
+			if o.add(workload, name, f.Unit, f.Value); len(o.obs) > before {
+				o.obs[before].Text = f.Text
+				o.given[sampleKey{workload, name}] = true
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bakeoff/plan"
+	"bakeoff/record"
 	"bakeoff/unit"
 )
 
@@ -47,40 +48,45 @@ func (o *observer) hostCPU(machines []string) {
 // serviceCPU is the CPU time of a workload's service for its work.
 func (o *observer) serviceCPU(workload string) {
 	service := o.serviceOf(workload)
-	if service == "" {
+	i := slices.IndexFunc(o.trial.Services, func(s record.Service) bool { return s.Name == service })
+	if i < 0 {
 		return
 	}
-	var seconds float64
-	found := false
-	for _, m := range sortedKeys(o.machines) {
-		user, okUser := o.machines[m].counter("process.cpu.user", service, o.window)
-		system, okSystem := o.machines[m].counter("process.cpu.system", service, o.window)
-		if !okUser || !okSystem || min(user.coverage, system.coverage) < minCoverage {
-			continue
-		}
-		found = true
-		seconds += (user.perSecond() + system.perSecond()) * o.window.seconds()
+	machine := o.machines[o.names[o.trial.Services[i].Host]]
+	if machine == nil {
+		return
 	}
+	user, okUser := machine.counter("process.cpu.user", service, o.window)
+	system, okSystem := machine.counter("process.cpu.system", service, o.window)
+	if !okUser || !okSystem || min(user.coverage, system.coverage) < minCoverage {
+		return
+	}
+	seconds := (user.perSecond() + system.perSecond()) * o.window.seconds()
 	var completed float64
 	for _, w := range o.sharing(service) {
 		for _, l := range o.sources(w) {
 			completed += float64(l.Ledger.Completed) / l.Window.Seconds * o.window.seconds()
 		}
 	}
-	if !found || seconds <= 0 || completed <= 0 {
+	if seconds <= 0 || completed <= 0 {
 		return
 	}
 	o.add(workload, "sut_cpu", cpuPerMillion, 1e6*seconds/completed)
 	o.add(workload, "cpu_efficiency", opsPerCPU, completed/seconds)
 }
 
-// flow adds a counter's rate over the devices of the machines.
+// flow adds a counter's rate over the devices of the machines. It is false where
+// a machine has such devices but not their readings over the window: what is left
+// would be too small a sum.
 func (o *observer) flow(machines []string, metric string) (float64, bool) {
 	total, found := 0.0, false
 	for _, m := range machines {
+		if len(o.machines[m].instances(metric)) == 0 {
+			continue
+		}
 		c, ok := o.machines[m].counters(metric, o.window, func(string) bool { return true })
 		if !ok || c.coverage < minCoverage {
-			continue
+			return 0, false
 		}
 		total, found = total+c.perSecond(), true
 	}
@@ -119,10 +125,7 @@ func (d *trialData) meters(machine string) []meter {
 			out = append(out, d.meter(machine, "power", instance, c))
 		}
 	}
-	packages := func(instance string) bool {
-		return !strings.Contains(instance, "/") && instance != "psys" || strings.HasSuffix(instance, "/dram")
-	}
-	if c, ok := sig.counters("rapl.energy", d.window, packages); ok {
+	if c, ok := sig.counters("rapl.energy", d.window, additive); ok {
 		m := d.meter(machine, "rapl.energy", sig.instances("rapl.energy")[0], c)
 		m.name, m.class = "RAPL (packages and memory)", cmp.Or(m.class, "rapl")
 		out = append(out, m)
@@ -135,6 +138,14 @@ func (d *trialData) meters(machine string) []meter {
 	}
 	slices.SortStableFunc(out, func(a, b meter) int { return cmp.Compare(rank(a), rank(b)) })
 	return out
+}
+
+// additive says whether a RAPL domain lies in no other, so that it may be added
+// to others: a package holds its core and uncore but not its dram, and psys holds
+// packages (Intel SDM volume 3B, 16.10).
+func additive(domain string) bool {
+	inner := strings.Contains(domain, "/")
+	return strings.HasPrefix(domain, "package") && (!inner || strings.HasSuffix(domain, "/dram"))
 }
 
 // meter describes one source by what its collector says of itself.
@@ -190,7 +201,7 @@ func (o *observer) power(machines []string) {
 // throughput is what the first workload's observation says.
 func (o *observer) throughput() (float64, bool) {
 	for _, obs := range o.obs {
-		if obs.Measure == "throughput" && obs.Workload == o.workloads()[0] {
+		if obs.Measure == "throughput" && obs.Workload == o.workloads()[0] && obs.Unit == "ops/s" {
 			return obs.Value, true
 		}
 	}

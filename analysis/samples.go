@@ -175,10 +175,14 @@ func (s *samples) printedEnds(key sampleKey, block int, c contrast) (low, high f
 	return low, high
 }
 
+// largestLog is the logarithm of the largest ratio that is written: some 1e299. An
+// interval from two noisy blocks may reach beyond all numbers.
+const largestLog = 690
+
 // whole maps a value from the scale of the contrast to that of a finding.
 func (c contrast) whole(v float64) float64 {
 	if c.log {
-		return math.Exp(v)
+		return math.Exp(min(v, largestLog))
 	}
 	return v
 }

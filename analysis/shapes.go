@@ -113,16 +113,18 @@ func (b *shapeBook) addLatency(key shapeKey, d *trialData) {
 }
 
 // overTime is a workload's throughput, warm-up included, and the CPU beside it.
+// It ends with the window: in the drain nothing is offered, so that its rate
+// would fall towards 0 and say nothing of the target.
 func (d *trialData) overTime(workload string) *timeShape {
 	s := &timeShape{trial: d.trial.ID}
 	sum := map[float64]point2{}
 	for _, l := range d.sources(workload) {
 		s.windowEnds = max(s.windowEnds, l.Window.Seconds)
 		for _, i := range l.Series {
-			if i.Seconds <= 0 {
+			if i.Seconds <= 0 || i.Offset >= l.Window.Seconds {
 				continue
 			}
-			slot := math.Round(i.Offset)
+			slot := secondOf(i)
 			p := sum[slot]
 			sum[slot] = point2{i.Offset + i.Seconds/2, p.y + float64(i.Completed)/i.Seconds}
 		}
@@ -131,13 +133,23 @@ func (d *trialData) overTime(workload string) *timeShape {
 		s.series = append(s.series, p)
 	}
 	slices.SortFunc(s.series, func(a, b point2) int { return cmp.Compare(a.x, b.x) })
-	s.cpu = d.cpuOverTime()
+	s.cpu = d.cpuOverTime(s.windowEnds)
 	return s
 }
 
+// secondOf numbers the second in which an interval lies, from the window's
+// start. Intervals begin anew at the window's edges: the first of the warm-up may
+// begin late in its second, and the last of the window may end early.
+func secondOf(i record.Interval) float64 {
+	if i.Offset < 0 {
+		return math.Round(i.Offset+i.Seconds) - 1
+	}
+	return math.Round(i.Offset)
+}
+
 // cpuOverTime is the busy fraction of the first machine under test between
-// samples, in seconds from the window's start.
-func (d *trialData) cpuOverTime() []point2 {
+// samples, up to the window's end, in seconds from its start.
+func (d *trialData) cpuOverTime(windowEnds float64) []point2 {
 	machines := d.sutMachines()
 	if len(machines) == 0 {
 		return nil
@@ -151,7 +163,9 @@ func (d *trialData) cpuOverTime() []point2 {
 			continue
 		}
 		middle := float64(row[i-1].at/2+row[i].at/2-d.window.from) / 1e9
-		out = append(out, point2{middle, busy.total / all.total})
+		if middle <= windowEnds {
+			out = append(out, point2{middle, busy.total / all.total})
+		}
 	}
 	return out
 }

@@ -250,14 +250,14 @@ func (v *trialView) feltLatency(workload string) *hist.Histogram {
 		timing = "response"
 	}
 	h := v.logs[logKey{workload, "all", timing}]
-	if countIn(h) == 0 {
+	if bucketsOf(h).n == 0 {
 		return nil
 	}
 	return h
 }
 
 // latencyOf merges a cell's histograms, and keeps those of its trials.
-func (a *auditor) latencyOf(workload, cell string) (merged *hist.Histogram, trials []*hist.Histogram) {
+func (a *auditor) latencyOf(workload, cell string) (merged *hist.Histogram, trials []buckets) {
 	for _, t := range a.run.Trials {
 		if !a.counted[t.ID] || t.Role != record.RoleMeasure || t.Cell.Key() != cell {
 			continue
@@ -270,7 +270,7 @@ func (a *auditor) latencyOf(workload, cell string) (merged *hist.Histogram, tria
 			merged = hist.New()
 		}
 		merged.Merge(h)
-		trials = append(trials, h)
+		trials = append(trials, bucketsOf(h))
 	}
 	return merged, trials
 }
@@ -285,11 +285,12 @@ func (a *auditor) percentileChart(s *sheet, n *node, workload string) {
 		if merged == nil {
 			continue
 		}
-		seconds := func(share float64) truth { return quantileTruth(merged, share) }
+		all := bucketsOf(merged)
+		seconds := func(share float64) truth { return all.truthAt(share) }
 		words = append(words, saysWords(shortCell(cell)), []piece{saysNumber("the median", seconds(0.5))}, saysWords("99 %"),
 			[]piece{saysNumber("the 99th percentile", seconds(0.99)), saysNumber("the largest", seconds(1))})
 		if i < len(list) {
-			percentileSeries(s, list[i], shortCell(cell), merged, trials)
+			percentileSeries(s, list[i], shortCell(cell), all, trials)
 		}
 		i++
 	}
@@ -300,24 +301,24 @@ func (a *auditor) percentileChart(s *sheet, n *node, workload string) {
 	s.parts(n.at("alt"), "the text alternative", words...)
 }
 
-// quantileTruth is a histogram's quantile in seconds.
-func quantileTruth(h *hist.Histogram, share float64) truth {
-	return truth{value: float64(atQuantile(h, exactShare(share))) / 1e9, unit: "s"}
+// truthAt is a quantile in seconds.
+func (b buckets) truthAt(share float64) truth {
+	return truth{value: float64(b.at(exactShare(share))) / 1e9, unit: "s"}
 }
 
-func percentileSeries(s *sheet, n *node, name string, merged *hist.Histogram, trials []*hist.Histogram) {
+func percentileSeries(s *sheet, n *node, name string, merged buckets, trials []buckets) {
 	var xs, ys, lows, highs []truth
-	total := float64(countIn(merged))
+	total := float64(merged.n)
 	for _, share := range chartShares() {
 		if share > 0.5 && share < 1 && (1-share)*total < 10 {
 			continue
 		}
 		low, high := math.Inf(1), 0.0
 		for _, h := range trials {
-			v := quantileTruth(h, share).value
+			v := h.truthAt(share).value
 			low, high = min(low, v), max(high, v)
 		}
-		xs, ys = append(xs, plainTruth(share)), append(ys, quantileTruth(merged, share))
+		xs, ys = append(xs, plainTruth(share)), append(ys, merged.truthAt(share))
 		lows, highs = append(lows, truth{value: low, unit: "s"}), append(highs, truth{value: high, unit: "s"})
 	}
 	s.same(n.at("name"), "name", name)
@@ -354,13 +355,18 @@ func (a *auditor) typicalTrial(workload, cell string) *trialView {
 // overTime is a row of points of one trial, in seconds from the window's start.
 type overTime struct{ xs, ys []float64 }
 
-// rateOverTime is a workload's operations a second, warm-up included.
+// rateOverTime is a workload's operations a second, warm-up included and the
+// drain left out. Seconds are counted from the window's start either way: the
+// first of the warm-up may be short, as the last of the window.
 func (a *auditor) rateOverTime(v *trialView, workload string) (overTime, string) {
 	at, rate := map[float64]float64{}, map[float64]float64{}
 	for _, l := range v.sources(workload) {
 		for _, i := range l.Series {
-			if i.Seconds > 0 {
+			if i.Seconds > 0 && i.Offset < l.Window.Seconds {
 				slot := math.Round(i.Offset)
+				if end := i.Offset + i.Seconds; i.Offset < 0 {
+					slot = math.Round(end) - 1
+				}
 				at[slot] = i.Offset + i.Seconds/2
 				rate[slot] += float64(i.Completed) / i.Seconds
 			}
@@ -379,8 +385,12 @@ func (a *auditor) rateOverTime(v *trialView, workload string) (overTime, string)
 }
 
 // cpuOverTime is the busy fraction of the first machine under test.
-func (a *auditor) cpuOverTime(v *trialView, _ string) (overTime, string) {
+func (a *auditor) cpuOverTime(v *trialView, workload string) (overTime, string) {
 	var out overTime
+	end := 0.0
+	for _, l := range v.sources(workload) {
+		end = max(end, l.Window.Seconds)
+	}
 	machines := v.underTest()
 	if len(machines) == 0 {
 		return out, "1"
@@ -391,7 +401,9 @@ func (a *auditor) cpuOverTime(v *trialView, _ string) (overTime, string) {
 		between := span{marks[i-1].at, marks[i].at}
 		if busy, all, _, ok := t.processors(between); ok {
 			middle := float64(between.from/2+between.to/2-v.watch.span.from) / 1e9
-			out.xs, out.ys = append(out.xs, middle), append(out.ys, busy/all)
+			if middle <= end {
+				out.xs, out.ys = append(out.xs, middle), append(out.ys, busy/all)
+			}
 		}
 	}
 	return out, "1"

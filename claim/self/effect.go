@@ -121,10 +121,11 @@ func (c contrastView) meanOver(byCell map[string]gridValue, cells []string) floa
 	return meanOf(values)
 }
 
-// whole maps a value to the scale of a finding: a ratio, or a difference.
+// whole maps a value to the scale of a finding: a ratio, of at most e^690, or a
+// difference.
 func (c contrastView) whole(v float64) float64 {
 	if c.log {
-		return math.Exp(v)
+		return math.Exp(min(v, 690))
 	}
 	return v
 }

@@ -13,7 +13,7 @@ import (
 // improvement is positive where the new value is the better one, in percent;
 // nil where there is no direction or no base.
 func (x *expected) improvement() *float64 {
-	if x.effect.Kind == plan.Interaction || x.better == record.NoDirection {
+	if x.effect.Kind == plan.Interaction || x.better == record.NoDirection || !(x.base > 0) {
 		return nil
 	}
 	change := x.value - 1
@@ -192,13 +192,14 @@ func (a *auditor) auditFinding(n *node, x *expected) {
 	for _, f := range []struct {
 		what  string
 		value float64
-	}{{"base value", x.base}, {"against value", x.against}, {"effect", x.value}, {"low", x.low}, {"high", x.high}} {
+		slack float64
+	}{{"base value", x.base, 0}, {"against value", x.against, 0}, {"effect", x.value, 0}, {"low", x.low, x.slack}, {"high", x.high, x.slack}} {
 		unit := x.unit
 		if c.log && (x.effect.Kind == plan.Interaction || !strings.HasSuffix(f.what, " value")) {
 			unit = "x"
 		}
 		claim(f.what, func(s *sheet) {
-			s.number(n.at(strings.ReplaceAll(f.what, " ", "_")), f.what, truth{value: f.value, unit: unit, slack: c.slack() + x.slack})
+			s.number(n.at(strings.ReplaceAll(f.what, " ", "_")), f.what, truth{value: f.value, unit: unit, slack: c.slack() + f.slack})
 		})
 	}
 	a.findingFrame(n, x, claim)
@@ -292,6 +293,7 @@ func (a *auditor) findingVerdict(s *sheet, n *node, x *expected, warnings []obje
 	}
 	got := analysis.Verdict(n.str("verdict"))
 	if !slices.Contains(right, got) {
+		s.showText(string(got), string(right[0]))
 		s.fault("the verdict is printed as %q; interval, margin and precedence give %q", got, right[0])
 	}
 	m := n.at("needed_n")

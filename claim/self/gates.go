@@ -38,6 +38,8 @@ func (a *auditor) looked(gate string, v *trialView) bool {
 		return len(v.FactsBefore) > 0
 	case "telemetry-gaps":
 		return len(v.watch.machines) > 0 || len(v.Costs) > 0
+	case "telemetry-notes":
+		return len(v.Costs) > 0
 	case "telemetry-cost":
 		return len(v.Costs) > 0 && v.watch.span.seconds() > 0
 	case "resolution":
@@ -165,7 +167,7 @@ func trialGates() []string {
 	return []string{"ledger-not-closed", "errors", "misses", "generator-saturated", "generator-nic-saturated", "pacing-lag",
 		"target-rate-missed", "not-steady", "short-window", "percentile-samples", "timeouts-censored", "resolution",
 		"setting-not-in-effect", "data-set-changed", "host-changed", "server-restarted", "cores-shared", "cpu-steal", "throttled",
-		"swapping", "busy-neighbour", "measuring-clock", "clock-step", "telemetry-gaps", "telemetry-cost", "power-coverage"}
+		"swapping", "busy-neighbour", "measuring-clock", "clock-step", "telemetry-gaps", "telemetry-cost", "telemetry-notes", "power-coverage"}
 }
 
 // recordedTally is that of a gate which only the load or its engine can feed: it

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"bakeoff/plan"
+	"bakeoff/record"
 	"bakeoff/unit"
 )
 
@@ -42,13 +43,15 @@ func (v *trialView) measureHosts() {
 	}
 	for measure, metric := range map[string]string{"nic_rx": "nic.rx.bytes", "nic_tx": "nic.tx.bytes",
 		"disk_read": "disk.read.bytes", "disk_write": "disk.write.bytes"} {
-		total, found := 0.0, false
+		total, found, whole := 0.0, false, true
 		for _, m := range machines {
-			if f, ok := v.watch.machines[m].counters(metric, v.watch.span, everyInstance); ok && f.coverage >= 0.9 {
-				total, found = total+f.rate, true
+			if len(v.watch.machines[m].instances(metric)) == 0 {
+				continue // a machine without such a device
 			}
+			f, ok := v.watch.machines[m].counters(metric, v.watch.span, everyInstance)
+			total, found, whole = total+f.rate, true, whole && ok && f.coverage >= 0.9
 		}
-		if found {
+		if found && whole {
 			put(measure, total)
 		}
 	}
@@ -66,10 +69,17 @@ func (v *trialView) measureHosts() {
 // perUnit gives throughput per watt or price, of a trial with one workload.
 func (v *trialView) perUnit(measure string, by float64) {
 	if names := v.workloads(); len(names) == 1 {
-		if rate, ok := v.values[measureKey{names[0], "throughput"}]; ok {
+		if rate, ok := v.values[measureKey{names[0], "throughput"}]; ok && !v.ownThroughput(names[0]) {
 			v.values[measureKey{names[0], measure}] = rate / by
 		}
 	}
+}
+
+// ownThroughput says whether the engine gives a throughput in a unit of its own.
+func (v *trialView) ownThroughput(workload string) bool {
+	return slices.ContainsFunc(v.sources(workload), func(l record.Load) bool {
+		return slices.ContainsFunc(l.Figures, func(f record.Figure) bool { return f.Name == "throughput" && f.Unit != "ops/s" })
+	})
 }
 
 func (v *trialView) hostProcessors(machines []string, put func(string, float64)) {
@@ -93,8 +103,11 @@ func (v *trialView) serviceProcessors(workload string) {
 		return
 	}
 	seconds := 0.0
-	for _, m := range slices.Sorted(maps.Keys(v.watch.machines)) {
-		t := v.watch.machines[m]
+	for _, s := range v.Services {
+		t := v.watch.machines[v.watch.machineOf[s.Host]]
+		if s.Name != service || t == nil {
+			continue
+		}
 		user, okUser := t.counter("process.cpu.user", service, v.watch.span)
 		system, okSystem := t.counter("process.cpu.system", service, v.watch.span)
 		if okUser && okSystem && min(user.coverage, system.coverage) >= 0.9 {

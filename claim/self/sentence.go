@@ -69,7 +69,27 @@ func (a *auditor) sentencePieces(x *expected, warnings []objected, needed int) [
 	if w := hard(warnings); w != nil {
 		return append(out, w.said()...)
 	}
-	return append(out, saysNumber("the margin", percentTruth(x.margin)), saysNumber("the blocks that a new run needs", countTruth(needed)))
+	switch {
+	case !x.primary:
+		return out
+	case needed <= 0:
+		return append(out, saysNumber("the margin", percentTruth(x.margin)))
+	case needed <= worthRunning:
+		return append(out, saysNumber("the blocks that a new run needs", countTruth(needed)))
+	}
+	return append(out, saysNumber("the interval's reach in margins", plainTruth(x.reach())))
+}
+
+// worthRunning is the most blocks that a sentence advises a new run to have.
+const worthRunning = 500
+
+// reach is how many times the margin the interval reaches to either side.
+func (x *expected) reach() float64 {
+	half, margin := x.basis.half(x.n(), 1-x.level), math.Log1p(x.margin)
+	if !x.contrast.log {
+		margin = x.margin * math.Abs(x.base)
+	}
+	return half / margin
 }
 
 // differencePieces are the forms in which a difference is said.

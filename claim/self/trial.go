@@ -134,10 +134,10 @@ func (v *trialView) measureLoad(workload string) {
 			if kinds[k.Kind+"."] == nil {
 				kinds[k.Kind+"."] = &work{}
 			}
-			kinds[k.Kind+"."].add(k.Completed, k.Failed+k.TimedOut, k.Misses, k.Items, k.BytesIn+k.BytesOut, seconds)
+			kinds[k.Kind+"."].add(k.Completed, k.Failed+k.TimedOut+k.Dropped, k.Misses, k.Items, k.BytesIn+k.BytesOut, seconds)
 			misses, items, bytes = misses+k.Misses, items+k.Items, bytes+k.BytesIn+k.BytesOut
 		}
-		kinds[""].add(l.Ledger.Completed, l.Ledger.Failed+l.Ledger.TimedOut, misses, items, bytes, seconds)
+		kinds[""].add(l.Ledger.Completed, l.Ledger.Failed+l.Ledger.TimedOut+l.Ledger.Dropped, misses, items, bytes, seconds)
 	}
 	put := func(measure string, value float64) { v.values[measureKey{workload, measure}] = value }
 	done := loads[0].Ended == "done"
@@ -184,9 +184,8 @@ func (v *trialView) latencies(workload, kind string, open bool, put func(string,
 		prefix = kind + "."
 	}
 	for _, timing := range []string{"service", "response", "lag"} {
-		h := v.logs[logKey{workload, logged, timing}]
-		n := countIn(h)
-		if n == 0 {
+		h := bucketsOf(v.logs[logKey{workload, logged, timing}])
+		if h.n == 0 {
 			continue
 		}
 		families := []string{timing}
@@ -198,11 +197,11 @@ func (v *trialView) latencies(workload, kind string, open bool, put func(string,
 		}
 		for _, family := range families {
 			name := prefix + family + "."
-			put(name+"mean", meanIn(h)/1e9)
-			put(name+"max", float64(atRank(h, n))/1e9)
+			put(name+"mean", h.mean()/1e9)
+			put(name+"max", float64(h.at(big.NewRat(1, 1)))/1e9)
 			for _, p := range shownPercentiles() {
-				if n >= 10 {
-					put(name+p, float64(atQuantile(h, percentileShare(p)))/1e9)
+				if h.n >= 10 {
+					put(name+p, float64(h.at(percentileShare(p)))/1e9)
 				}
 			}
 		}
@@ -229,46 +228,46 @@ func exactShare(q float64) *big.Rat {
 	return share
 }
 
-func countIn(h *hist.Histogram) (n uint64) {
-	if h == nil {
-		return 0
-	}
-	for b := range h.Buckets {
-		n += b.Count
-	}
-	return n
+// buckets are those of a histogram that are not empty, in rising order.
+type buckets struct {
+	list []hist.Bucket
+	n    uint64
 }
 
-// meanIn takes each value at the middle of its bucket, in nanoseconds.
-func meanIn(h *hist.Histogram) float64 {
-	sum, n := new(big.Int), new(big.Int)
-	for b := range h.Buckets {
-		count := new(big.Int).SetUint64(b.Count)
-		n.Add(n, count)
-		sum.Add(sum, count.Mul(count, big.NewInt(b.Low+(b.High-b.Low+1)/2)))
+func bucketsOf(h *hist.Histogram) buckets {
+	var b buckets
+	if h == nil {
+		return b
 	}
-	mean, _ := new(big.Rat).SetFrac(sum, n).Float64()
+	for bucket := range h.Buckets {
+		b.list, b.n = append(b.list, bucket), b.n+bucket.Count
+	}
+	return b
+}
+
+// mean takes each value at the middle of its bucket, in nanoseconds.
+func (b buckets) mean() float64 {
+	sum := new(big.Int)
+	for _, x := range b.list {
+		part := new(big.Int).SetUint64(x.Count)
+		sum.Add(sum, part.Mul(part, big.NewInt(x.Low+(x.High-x.Low+1)/2)))
+	}
+	mean, _ := new(big.Rat).SetFrac(sum, new(big.Int).SetUint64(b.n)).Float64()
 	return mean
 }
 
-// atQuantile is the nearest rank: the least value that a share of all do not
-// exceed, rounded up to its bucket's end, in nanoseconds.
-func atQuantile(h *hist.Histogram, share *big.Rat) int64 {
-	n := new(big.Rat).SetInt(new(big.Int).SetUint64(countIn(h)))
+// at is the nearest rank: the least value that a share of all do not exceed,
+// rounded up to its bucket's end, in nanoseconds; the least of all for none.
+func (b buckets) at(share *big.Rat) int64 {
+	n := new(big.Rat).SetInt(new(big.Int).SetUint64(b.n))
 	rank := ceil(n.Mul(n, share)).Uint64()
-	if rank == 0 {
-		for b := range h.Buckets {
-			return b.Low
-		}
-	}
-	return atRank(h, rank)
-}
-
-func atRank(h *hist.Histogram, rank uint64) int64 {
 	var seen uint64
-	for b := range h.Buckets {
-		if seen += b.Count; seen >= rank {
-			return b.High
+	for _, x := range b.list {
+		switch seen += x.Count; {
+		case rank == 0:
+			return x.Low
+		case seen >= rank:
+			return x.High
 		}
 	}
 	return 0

@@ -1,11 +1,13 @@
 package self
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"bakeoff/plan"
 	"bakeoff/record"
 )
 
@@ -19,7 +21,7 @@ func (a *auditor) thresholds(gate string) []float64 {
 		return otherwise
 	}
 	l := a.plan.Limits
-	steal := or(l.StealPercent, 5)
+	steal, neighbours := or(l.StealPercent, 5), or(l.Neighbours, 25)
 	return map[string][]float64{
 		"errors":                  {or(l.ErrorPercent, 0.1)},
 		"misses":                  {or(l.MissPercent, 1)},
@@ -27,13 +29,14 @@ func (a *auditor) thresholds(gate string) []float64 {
 		"generator-nic-saturated": {90},
 		"pacing-lag":              {99, 1},
 		"target-rate-missed":      {or(l.RateShort, 1)},
-		"not-steady":              {or(l.SlopePercent, 5), or(l.Excursion, 15)},
+		"not-steady":              {or(l.SlopePercent, 5), or(l.Excursion, 15), noOneState},
+		"timeouts-censored":       {10},
 		"short-window":            {5},
 		"percentile-samples":      {10, 1},
 		"resolution":              {5},
 		"cpu-steal":               {steal / 5, steal},
 		"swapping":                {1, 1},
-		"busy-neighbour":          {5},
+		"busy-neighbour":          {neighbours / 5, neighbours},
 		"measuring-clock":         {100, 1000},
 		"clock-step":              {10, 100},
 		"clock-offset":            {10},
@@ -187,8 +190,62 @@ func (a *auditor) inherited(x *expected) (out []objected) {
 			out[i].pieces = append([]piece{saysNumber("the trials it arose in", countTruth(n)),
 				saysNumber("the trials", countTruth(len(x.contrast.trials)))}, out[i].said()...)
 		}
+		if pieces := a.unsettled(x); out[i].Gate == "not-steady" && pieces != nil {
+			out[i].Severity, out[i].pieces = record.SeverityHard, append(slices.Clone(out[i].said()), pieces...)
+		}
 	}
 	return out
+}
+
+// noOneState is how many times a limit of steadiness a trial may reach before
+// its value counts as that of no one state.
+const noOneState = 5
+
+// unsettled finds the first cell of which more than half the trials behind a
+// finding were in no one state; nil where there is none.
+func (a *auditor) unsettled(x *expected) []piece {
+	all, bad := map[string]int{}, map[string]int{}
+	for _, id := range x.contrast.trials {
+		cell := a.trial(id).Cell.Key()
+		all[cell]++
+		if slices.ContainsFunc(a.warnings[id], func(w objected) bool {
+			_, concerned := a.bearsOn(w, x)
+			return w.Gate == "not-steady" && concerned && a.stateless(a.trial(id), w)
+		}) {
+			bad[cell]++
+		}
+	}
+	for _, cell := range slices.Sorted(maps.Keys(bad)) {
+		if 2*bad[cell] > all[cell] {
+			pieces := []piece{saysNumber("the unsteady trials", countTruth(bad[cell])), saysNumber("the trials of the cell", countTruth(all[cell]))}
+			return append(append(pieces, saysWords(cell)...), saysNumber("the times a threshold", plainTruth(noOneState)))
+		}
+	}
+	return nil
+}
+
+// stateless says whether slope or excursion is noOneState times its limit: as the
+// load judged itself, or as the gate found it.
+func (a *auditor) stateless(t record.Trial, found objected) bool {
+	limits := a.thresholds("not-steady")
+	slope, tenth := 0.0, 0.0
+	for _, l := range t.Loads {
+		if loadName(l) != found.Subject {
+			continue
+		}
+		// Three standard deviations of operations that come at random times.
+		n := float64(l.Ledger.Completed)
+		slope, tenth = 300*math.Sqrt(12/n), 300*math.Sqrt(10/n)
+		if l.Steady != nil {
+			return math.Abs(l.Steady.SlopePercent) > noOneState*limits[0]+slope || l.Steady.ExcursionPercent > noOneState*limits[1]+tenth
+		}
+	}
+	for i, w := range numbersIn(found.Found) {
+		if v, err := strconv.ParseFloat(plainDigits(w.text), 64); i < 2 && err == nil && v > noOneState*limits[i]+[]float64{slope, tenth}[i] {
+			return true
+		}
+	}
+	return false
 }
 
 // bearsOn says whether an objection touches a finding's measure, and how hard.
@@ -198,20 +255,25 @@ func (a *auditor) bearsOn(w objected, x *expected) (record.Severity, bool) {
 	switch w.Gate {
 	case "percentile-samples", "timeouts-censored":
 		measures, load, _ = strings.Cut(w.Subject, " of ")
-	case "target-rate-missed":
+	case "target-rate-missed", "not-steady":
 	case "resolution":
 		return w.Severity, w.Subject == x.key.measure
+	case "telemetry-notes": // a soft one is of a meter
+		return w.Severity, slices.Contains([]string{"power", "energy", "perf_per_watt", plan.OverallMeasure}, x.key.measure)
 	default:
 		return w.Severity, true
 	}
 	if a.several() && x.key.workload != "" && !strings.HasPrefix(load, x.key.workload+" ") {
 		return w.Severity, false
 	}
-	if w.Gate == "target-rate-missed" {
+	switch w.Gate {
+	case "target-rate-missed":
 		return record.SeverityHard, isLatency(x.key.measure)
+	case "not-steady":
+		return w.Severity, true
 	}
 	severity := record.SeverityHard
-	if w.Gate == "percentile-samples" && beyond(w.Found) >= 1 {
+	if w.Gate == "percentile-samples" && beyond(w.Found) >= 1 || w.Gate == "timeouts-censored" && strings.HasSuffix(w.Found, "may be longer") {
 		severity = record.SeveritySoft
 	}
 	return severity, slices.Contains(strings.Split(measures, ", "), x.key.measure)

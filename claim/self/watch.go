@@ -230,7 +230,9 @@ func (v *trialView) powerSources(machine string) []source {
 		add("power", i, f, ok)
 	}
 	// Cores and caches lie inside their package, platform holds the packages.
-	outer := func(i string) bool { return !strings.Contains(i, "/") && i != "psys" || strings.HasSuffix(i, "/dram") }
+	outer := func(i string) bool {
+		return strings.HasPrefix(i, "package") && (!strings.Contains(i, "/") || strings.HasSuffix(i, "/dram"))
+	}
 	if f, ok := t.counters("rapl.energy", v.watch.span, outer); ok {
 		s := v.describeSource(machine, "rapl.energy", t.instances("rapl.energy")[0], f)
 		s.name, s.class = "RAPL (packages and memory)", cmp.Or(s.class, "rapl")
