@@ -68,12 +68,6 @@ type page struct {
 	VerifyLine string
 }
 
-// A stamp is a mark on the whole report that a reader must not miss.
-type stamp struct {
-	Title string
-	Text  string
-}
-
 type section struct{ ID, Title string }
 
 // A verdict is one row of the verdict table.
@@ -184,20 +178,6 @@ func (p *page) contents() []section {
 // Has reports whether the page has a section; for the template.
 func (p *page) Has(id string) bool {
 	return slices.ContainsFunc(p.Sections, func(s section) bool { return s.ID == id })
-}
-
-func stamps(r *analysis.Result) []stamp {
-	var out []stamp
-	if r.Printed {
-		out = append(out, stamp{"From printed figures, not measured", "The figures below were taken from a printed report. bakeoff did not run these trials: it cannot vouch for how they were made, and what depends on repetition is missing."})
-	}
-	if !r.Printed && !r.Run.Complete {
-		out = append(out, stamp{"Incomplete run", "The run stopped before its plan was done. What follows rests on the trials that were completed."})
-	}
-	if r.Run.PostHoc {
-		out = append(out, stamp{"Post hoc", "Blocks were added after the plan's end. Adding until a result appears raises the rate of false verdicts: repeat as a new run before relying on it."})
-	}
-	return out
 }
 
 // economic reports whether a table belongs with efficiency, money and energy.

@@ -31,7 +31,7 @@ func (m *markdown) page(p *page) {
 		m.paragraph("*" + inline(r.Question) + "*")
 	}
 	for _, s := range p.Stamps {
-		m.paragraph("> **" + inline(s.Title) + ".** " + inline(s.Text))
+		m.paragraph("> **" + inline(s.Head()) + ".** " + inline(s.Text))
 	}
 	m.heading(2, "Answer")
 	m.paragraph(inline(orElse(r.Answer, "No comparison could be judged; the sections below say why.")))

@@ -243,7 +243,7 @@ func details(f analysis.Finding, spelled bool) string {
 	if f.SecondOpinion != "" {
 		parts = append(parts, "Second opinion: "+f.SecondOpinion+".")
 	}
-	if needed := strconv.Itoa(f.NeededN); f.NeededN > 0 && !strings.Contains(f.Sentence, needed) {
+	if needed := strconv.Itoa(f.NeededN); f.NeededN > 0 && f.NeededN <= analysis.WorthRunning && !strings.Contains(f.Sentence, needed) {
 		parts = append(parts, "A new run would need "+needed+" blocks.")
 	}
 	if len(f.Trials) > 0 {

@@ -42,7 +42,7 @@ func (t *terminal) summary(r *analysis.Result) {
 		t.lines("", plain, r.Question)
 	}
 	for _, s := range stamps(r) {
-		t.lines("! ", t.red, s.Title+". "+s.Text)
+		t.lines("! ", t.red, s.Head()+". "+s.Text)
 	}
 	t.buf.WriteString("\n")
 	t.lines("", t.bold, orElse(r.Answer, "No comparison could be judged; the report says why."))
