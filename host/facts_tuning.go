@@ -48,8 +48,8 @@ func (p *part) sysctls() map[string]string {
 // inherit: resource limits, processors, and the cgroup's bounds.
 func (p *part) limits() map[string]string {
 	found := parseLimits(p.raw("/proc/self/limits"))
-	if list := field(p.raw("/proc/self/status"), "Cpus_allowed_list:"); list != "" {
-		found["processors"] = list
+	if cpus, err := p.tree.allowed(p.ctx); err == nil && len(cpus) > 0 {
+		found["processors"] = cpus.String()
 	}
 	p.cgroup(found)
 	return present(found)

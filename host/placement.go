@@ -21,11 +21,7 @@ type Topology struct {
 // ReadTopology reads which processors this process may use and which share a core.
 func ReadTopology(ctx context.Context, root string) (Topology, error) {
 	t := newTree(root, filePatience)
-	status, err := t.read(ctx, "/proc/self/status")
-	if err != nil {
-		return Topology{}, fmt.Errorf("reading which processors may be used: %w", err)
-	}
-	allowed, err := ParseCPUs(field(status, "Cpus_allowed_list:"))
+	allowed, err := t.allowed(ctx)
 	if err != nil {
 		return Topology{}, fmt.Errorf("reading which processors may be used: %w", err)
 	}
@@ -40,6 +36,34 @@ func ReadTopology(ctx context.Context, root string) (Topology, error) {
 		}
 	}
 	return top, nil
+}
+
+// allowed reads which processors this process may use: those that any of its
+// threads may, since threads that generate load or start services are bound to
+// some for a while, the first thread among them.
+func (t tree) allowed(ctx context.Context) (CPUs, error) {
+	status, err := t.read(ctx, "/proc/self/status")
+	if err != nil {
+		return nil, err
+	}
+	all, err := ParseCPUs(field(status, "Cpus_allowed_list:"))
+	if err != nil {
+		return nil, err
+	}
+	threads, err := t.names(ctx, "/proc/self/task")
+	if err != nil {
+		return all, nil // a captured tree has none
+	}
+	for _, id := range threads {
+		status, err := t.read(ctx, "/proc/self/task/"+id+"/status")
+		if err != nil {
+			continue // it has ended
+		}
+		if cpus, err := ParseCPUs(field(status, "Cpus_allowed_list:")); err == nil {
+			all = all.Or(cpus)
+		}
+	}
+	return all, nil
 }
 
 // cores returns all processors that share a core with one of c.
