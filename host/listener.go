@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // listeners returns the processes that hold a socket listening at the
@@ -219,7 +220,19 @@ func tail(f io.ReaderAt, from, size int64) string {
 	start := max(from, size-most)
 	buf := make([]byte, max(0, size-start))
 	n, _ := f.ReadAt(buf, start)
-	text := strings.TrimSpace(strings.ToValidUTF8(string(buf[:n]), "?"))
+	text := strings.TrimSpace(strings.Map(plain, strings.ToValidUTF8(string(buf[:n]), "?")))
 	lines := strings.Split(text, "\n")
 	return strings.Join(lines[max(0, len(lines)-20):], "\n")
+}
+
+// plain takes the sting out of output that would steer the terminal on which an
+// error quotes it.
+func plain(r rune) rune {
+	if r == '\r' {
+		return -1
+	}
+	if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		return '?'
+	}
+	return r
 }

@@ -216,6 +216,10 @@ func TestTail(t *testing.T) {
 	if lines := strings.Split(got, "\n"); len(lines) != 20 || lines[19] != "last ?" || lines[0] != "line" {
 		t.Errorf("tail = %q", got)
 	}
+	steering := "a\x1b[2J\tb\r\n\xff\x00c"
+	if got := tail(strings.NewReader(steering), 0, int64(len(steering))); got != "a?[2J\tb\n??c" {
+		t.Errorf("tail of %q = %q", steering, got)
+	}
 	if got := tail(strings.NewReader("old\n"), 4, 4); got != "" {
 		t.Errorf("tail of nothing new = %q", got)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -34,15 +35,28 @@ func newMark() mark {
 	return mark{Variable: markName + "=" + rand.Text(), Limit: leastLimit | binary.NativeEndian.Uint64(b[:])>>4}
 }
 
-// limit gives a process that was just started the limit of the mark. One that
-// is limited already, as by a desktop's policy, keeps its own.
-func (m mark) limit(pid int) {
-	var now unix.Rlimit
-	if err := unix.Prlimit(pid, unix.RLIMIT_RTTIME, nil, &now); err != nil || now.Max != unix.RLIM_INFINITY {
-		return
+// lending guards this process's own limit while a child is to inherit it.
+var lending sync.Mutex
+
+// lend runs start, which makes a process that is to have the mark's limit: it
+// inherits this process's own, which is put back at once. (Given to the child
+// afterwards, the limit would miss what the child starts first.) Where this
+// process is limited already, as by a desktop's policy, there is none.
+func (m mark) lend(start func() error) error {
+	lending.Lock()
+	defer lending.Unlock()
+	var own unix.Rlimit
+	if err := unix.Prlimit(0, unix.RLIMIT_RTTIME, nil, &own); err != nil || own.Max != unix.RLIM_INFINITY {
+		return start()
 	}
-	now.Cur = m.Limit
-	_ = unix.Prlimit(pid, unix.RLIMIT_RTTIME, &now, nil) // the variable is left
+	lent := own
+	lent.Cur = m.Limit
+	if err := unix.Prlimit(0, unix.RLIMIT_RTTIME, &lent, nil); err != nil {
+		return start()
+	}
+	// What was allowed once is allowed again: the upper limit is untouched.
+	defer func() { _ = unix.Prlimit(0, unix.RLIMIT_RTTIME, &own, nil) }()
+	return start()
 }
 
 // on reports whether a process has the mark. It says no where neither can be read.

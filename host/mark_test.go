@@ -12,7 +12,7 @@ import (
 // by Stop, and after a crash by EndOrphan.
 func TestDaemonWithoutItsEnvironment(t *testing.T) {
 	address := freeAddress(t)
-	script := `sleep 0.2; (env -u BAKEOFF_SERVICE setsid "$0" "$1" &); exec env ` + childVar + `=mute "$0" "$1"`
+	script := `(env -u BAKEOFF_SERVICE setsid "$0" "$1" &); exec env ` + childVar + `=mute "$0" "$1"`
 	for name, end := range map[string]func(*testing.T, *Service, string){
 		"stop": func(t *testing.T, s *Service, _ string) {
 			if err := s.Stop(t.Context()); err != nil {

@@ -78,10 +78,9 @@ func (s *Service) begin(cmd *exec.Cmd) error {
 			return err
 		}
 	}
-	if err := cmd.Start(); err != nil {
+	if err := s.mark.lend(cmd.Start); err != nil {
 		return err
 	}
-	s.mark.limit(cmd.Process.Pid)
 	id, err := Identify(cmd.Process.Pid)
 	if err != nil {
 		return errors.Join(err, cmd.Process.Kill(), cmd.Wait())
