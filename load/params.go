@@ -221,12 +221,16 @@ func toAny(in []string) []any {
 	return out
 }
 
-// readMap takes a map of a plan, or the command line's "a=1,b=2".
+// readMap takes a map of a plan, or the command line's "a=1,b=2" or, where the
+// values are maps themselves, a JSON object.
 func readMap(raw any) (any, error) {
 	switch x := raw.(type) {
 	case map[string]any:
 		return x, nil
 	case string:
+		if strings.HasPrefix(strings.TrimSpace(x), "{") {
+			return readObject(x)
+		}
 		out := map[string]any{}
 		for pair := range strings.SplitSeq(x, ",") {
 			key, val, ok := strings.Cut(pair, "=")
@@ -238,6 +242,14 @@ func readMap(raw any) (any, error) {
 		return out, nil
 	}
 	return nil, fmt.Errorf("found %v, expected a map", raw)
+}
+
+func readObject(text string) (any, error) {
+	out := map[string]any{}
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		return nil, fmt.Errorf("found %q, expected a JSON object as {\"name\": {\"key\": \"value\"}}: %w", text, err)
+	}
+	return out, nil
 }
 
 // get returns a parameter's value, nil where it is absent. Asking for what the
