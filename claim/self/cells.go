@@ -54,27 +54,38 @@ func (a *auditor) auditRun() {
 }
 
 // auditMeasures audits the margins, and the names and units of what was
-// measured.
+// measured, and that nothing is left out.
 func (a *auditor) auditMeasures() {
+	seen := map[measureKey]bool{}
 	for _, n := range a.report.at("measures").list() {
-		key, known := a.printedKey(n, "name")
-		if !known {
-			continue
+		if key, known := a.printedKey(n, "name"); known && !seen[key] {
+			seen[key] = true
+			a.auditMeasure(n, key)
 		}
-		s := newSheet("measure "+strings.TrimSpace(n.str("workload")+" "+n.str("name")), n)
-		tell(n, "name", "workload", "host")
-		margin, primary := 0.0, false
-		for _, p := range a.plan.Primary {
-			if p.Measure == key.measure {
-				margin, primary = p.Margin, true
-			}
-		}
-		s.number(n.at("margin"), "margin", plainTruth(margin))
-		s.flag(n.at("primary"), "primary", primary)
-		s.same(n.at("unit"), "unit", a.kinds[key].Unit)
-		s.speaks(n.at("title"), "title", saysWords(key.measure)...)
-		a.add(s)
 	}
+	s := newSheet("measures", a.report.at("measures"))
+	for _, key := range a.keys {
+		if s.numbers++; !seen[key] {
+			s.fault("%s is left out", key.measure)
+		}
+	}
+	a.add(s)
+}
+
+func (a *auditor) auditMeasure(n *node, key measureKey) {
+	s := newSheet("measure "+strings.TrimSpace(n.str("workload")+" "+n.str("name")), n)
+	tell(n, "name", "workload", "host")
+	margin, primary := 0.0, false
+	for _, p := range a.plan.Primary {
+		if p.Measure == key.measure {
+			margin, primary = p.Margin, true
+		}
+	}
+	s.number(n.at("margin"), "margin", plainTruth(margin))
+	s.flag(n.at("primary"), "primary", primary)
+	s.same(n.at("unit"), "unit", a.kinds[key].Unit)
+	s.speaks(n.at("title"), "title", saysWords(key.measure)...)
+	a.add(s)
 }
 
 func tell(n *node, keys ...string) {

@@ -35,7 +35,7 @@ func (a *auditor) auditCharts() {
 			continue // its figures object by themselves
 		}
 		s := newSheet("chart "+n.str("id"), n)
-		tell(n, "id", "x_unit", "y_unit")
+		tell(n, "id")
 		audit(s, n)
 		for _, key := range []string{"title", "x_label", "y_label", "group"} {
 			s.speaks(n.at(key), key, saysWords(n.str("id"))...)
@@ -91,6 +91,7 @@ func (a *auditor) barChart(s *sheet, n *node, key measureKey) {
 		words = append(words, saysWords(shortCell(cell)), []piece{saysNumber("the centre", of(c.center)), saysNumber("the low end", of(c.low)),
 			saysNumber("the high end", of(c.high)), saysNumber("the trials", countTruth(len(c.values)))})
 	}
+	s.units(n, "", a.kinds[key].Unit)
 	series := oneSeries(s, n)
 	s.names(series.at("labels"), "labels", labels)
 	s.series(series.at("y"), "y", centers)
@@ -106,6 +107,12 @@ func (a *auditor) barChart(s *sheet, n *node, key measureKey) {
 	s.parts(n.at("alt"), "the text alternative", words...)
 }
 
+// units audits what a chart says that its axes are in.
+func (s *sheet) units(n *node, x, y string) {
+	s.same(n.at("x_unit"), "x_unit", x)
+	s.same(n.at("y_unit"), "y_unit", y)
+}
+
 // oneSeries is the series of a chart that has one.
 func oneSeries(s *sheet, n *node) *node {
 	list := n.at("series").list()
@@ -118,10 +125,11 @@ func oneSeries(s *sheet, n *node) *node {
 
 // lineChart audits a measure over a factor whose levels are numbers.
 func (a *auditor) lineChart(s *sheet, n *node, key measureKey, f plan.Factor) {
-	at, ok := levelNumbers(f)
+	at, base, ok := levelNumbers(f)
 	if !ok {
 		return
 	}
+	s.units(n, base, a.kinds[key].Unit)
 	order, bySeries := []string(nil), map[string][]cellView{}
 	for _, cell := range a.plan.Cells() {
 		c := a.cellView(key, cell)
@@ -171,25 +179,25 @@ func without(cell record.Cell, factor string) record.Cell {
 
 // levelNumbers reads the levels of a factor as counts, or as sizes where the key
 // that it sets speaks of one: there 4K is 4096 and not 4000.
-func levelNumbers(f plan.Factor) (map[string]float64, bool) {
-	read := unit.ParseCount
+func levelNumbers(f plan.Factor) (at map[string]float64, base string, ok bool) {
+	read, base := unit.ParseCount, "1"
 	for _, l := range f.Levels {
 		for _, set := range l.Sets {
 			key := set.Path[strings.LastIndexByte(set.Path, '.')+1:]
 			if slices.ContainsFunc([]string{"size", "block", "bytes", "memory", "buffer"}, func(w string) bool { return strings.Contains(key, w) }) {
-				read = unit.ParseSize
+				read, base = unit.ParseSize, "B"
 			}
 		}
 	}
-	at := map[string]float64{}
+	at = map[string]float64{}
 	for _, l := range f.Levels {
 		v, err := read(l.Name)
 		if err != nil {
-			return nil, false
+			return nil, "", false
 		}
 		at[l.Name] = float64(v)
 	}
-	return at, true
+	return at, base, true
 }
 
 // forestChart audits the effects on a primary measure against the margin.
@@ -215,6 +223,7 @@ func (a *auditor) forestChart(s *sheet, n *node, key measureKey) {
 		words = append(words, saysWords(label), []piece{saysNumber("the effect", plainTruth(x.value)), saysNumber("the low end", plainTruth(x.low)),
 			saysNumber("the high end", plainTruth(x.high))})
 	}
+	s.units(n, "", "")
 	series := oneSeries(s, n)
 	s.names(series.at("labels"), "labels", labels)
 	s.names(series.at("notes"), "notes", notes)
@@ -277,6 +286,7 @@ func (a *auditor) latencyOf(workload, cell string) (merged *hist.Histogram, tria
 
 // percentileChart audits latency by percentile, a line a cell.
 func (a *auditor) percentileChart(s *sheet, n *node, workload string) {
+	s.units(n, "1", "s")
 	list := n.at("series").list()
 	var words [][]piece
 	i := 0
@@ -432,6 +442,7 @@ func (a *auditor) timeChart(s *sheet, n *node, workload string, row func(*trialV
 			names, rows = append(names, shortCell(cell)), append(rows, points)
 		}
 	}
+	s.units(n, "s", base)
 	var words [][]piece
 	list := n.at("series").list()
 	if len(list) != len(rows) {

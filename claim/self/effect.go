@@ -259,7 +259,7 @@ func (a *auditor) work(x *expected) {
 	if x.n() > 1 {
 		half := x.basis.half(x.n(), alpha)
 		x.low, x.high = c.whole(mean-half), c.whole(mean+half)
-		x.slack = 2e-11 * half // as far as quantiles of t are known
+		x.slack = (1e-14 + 3e-16/alpha) * half // as far as quantiles of t are known
 		if c.log {
 			x.slack *= x.high
 		}

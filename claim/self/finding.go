@@ -244,8 +244,10 @@ func (a *auditor) findingFrame(n *node, x *expected, claim func(string, func(*sh
 		s.flag(n.at("primary"), "primary", x.primary)
 		var pieces []piece
 		if x.n() > 1 {
-			pieces = append(pieces, saysNumber("the pilot's blocks", countTruth(max(x.basis.pilot, x.basis.beyond))),
-				saysNumber("the degrees of freedom", countTruth(x.basis.df)))
+			if pilot := max(x.basis.pilot, x.basis.beyond); pilot > 0 {
+				pieces = append(pieces, saysNumber("the pilot's blocks", countTruth(pilot)))
+			}
+			pieces = append(pieces, saysNumber("the degrees of freedom", countTruth(x.basis.df)))
 		}
 		s.speaks(n.at("method"), "method", pieces...)
 		s.speaks(n.at("replicated"), "replicated", a.hardNames()...)

@@ -350,6 +350,7 @@ func (a *auditor) overallOf(peak systemView) *estimate {
 
 // gradedChart audits power, or work per joule, over the levels from idle to peak.
 func (a *auditor) gradedChart(s *sheet, n *node, base string, of func(systemView) *estimate) {
+	s.units(n, "%", base)
 	list := n.at("series").list()
 	var words [][]piece
 	i := 0
