@@ -74,10 +74,10 @@ func (t *terminal) outcome(file string, c claim.Outcome) {
 	}
 	t.lines("    ", plain, strings.TrimSpace(c.Text))
 	for _, cause := range c.Causes {
-		t.lines("    likely: ", plain, cause)
+		t.item("    likely: ", cause)
 	}
 	for _, row := range c.Rows {
-		t.lines("    - ", plain, row)
+		t.item("    - ", row)
 	}
 }
 
@@ -110,12 +110,12 @@ func AuditJSON(w io.Writer, a claim.Audit) error {
 }
 
 // AuditJUnit writes an audit as JUnit XML: one test case a claim, failed where
-// its verdict is one of failOn.
+// its verdict is one of failOn or, without any, where the audit objects to it.
 func AuditJUnit(w io.Writer, a claim.Audit, failOn []claim.Verdict) error {
 	s := suite{Name: orElse(a.Title, a.File), Tests: len(a.Outcomes)}
 	for _, o := range a.Outcomes {
 		c := testCase{Class: a.File, Name: o.ID, Out: o.Says}
-		if slices.Contains(failOn, o.Verdict) {
+		if slices.Contains(failOn, o.Verdict) || len(failOn) == 0 && o.Verdict.Raised() {
 			s.Failures++
 			message := string(o.Verdict) + ": " + o.Text
 			if len(o.Causes) > 0 {

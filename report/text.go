@@ -129,10 +129,22 @@ func (t *terminal) ansi(code, s string) string {
 
 // lines writes a text broken at spaces, every line with the indent.
 func (t *terminal) lines(indent string, style func(string) string, text string) {
-	line := ""
+	t.hanging(indent, indent, style, text)
+}
+
+// item writes a text behind a mark; the lines that follow the first are set under
+// the text.
+func (t *terminal) item(mark, text string) {
+	t.hanging(mark, strings.Repeat(" ", utf8.RuneCountInString(mark)), plain, text)
+}
+
+// hanging writes a text broken at spaces, its first line and the others behind
+// indents of their own.
+func (t *terminal) hanging(first, rest string, style func(string) string, text string) {
+	line, indent := "", first
 	flush := func() {
 		t.buf.WriteString(indent + style(line) + "\n")
-		line = ""
+		line, indent = "", rest
 	}
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' }) {
 		if line != "" && utf8.RuneCountInString(indent+line)+1+utf8.RuneCountInString(word) > t.Width {
