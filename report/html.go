@@ -207,7 +207,9 @@ func verdicts(findings []analysis.Finding, n names, spelled bool) ([]verdict, st
 			v.Picture = template.HTML(effectPicture(f, reach)) // numbers only: no text of the result
 		}
 		for _, w := range f.Warnings {
-			v.Warnings = append(v.Warnings, w.Gate+" ("+string(w.Severity)+"): "+w.Found)
+			if line := w.Gate + " (" + string(w.Severity) + "): " + w.Found; !slices.Contains(v.Warnings, line) {
+				v.Warnings = append(v.Warnings, line)
+			}
 		}
 		out[i] = v
 	}

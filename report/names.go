@@ -187,10 +187,21 @@ func marginText(margin float64) string {
 	return "±" + percent(margin)
 }
 
-// percent writes a fraction as a percentage, exactly.
+// percent writes a fraction as a percentage with at most two decimals; with more
+// only where these would read as none of it or all of it.
 func percent(fraction float64) string {
 	s := quantity.FractionOf()
-	return s.With(fraction, min(s.Exact(fraction), 4))
+	d := min(s.Exact(fraction), 2)
+	for d < 6 && reachesEnd(100*fraction, d) {
+		d++
+	}
+	return s.With(fraction, d)
+}
+
+// reachesEnd reports whether a percentage rounds to 0 or 100, which it is not.
+func reachesEnd(v float64, decimals int) bool {
+	unit := math.Pow10(-decimals)
+	return v > 0 && v < unit/2 || v < 100 && v >= 100-unit/2
 }
 
 // confidence says how sure an interval is, and in which family.

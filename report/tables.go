@@ -136,13 +136,32 @@ func familyText(findings []analysis.Finding) string {
 	if f.Family > 1 {
 		text += ", so that all " + strconv.Itoa(f.Family) + " comparisons of the family hold together with at least 95" + quantity.Space + "%"
 	}
-	return text + ". n counts blocks. The margin is the smallest difference that matters, fixed in the plan."
+	return text + ". " + countedText(findings) + " The margin is the smallest difference that matters, fixed in the plan."
+}
+
+// recordFactor is the factor of findings that compare two records.
+const recordFactor = "record"
+
+// ofRecords reports whether findings compare records that were made apart.
+func ofRecords(findings []analysis.Finding) bool {
+	return slices.ContainsFunc(findings, func(f analysis.Finding) bool { return f.Factor == recordFactor && f.Kind == analysis.SimpleEffect })
+}
+
+// countedText says what n counts.
+func countedText(findings []analysis.Finding) string {
+	if ofRecords(findings) {
+		return "n counts trials; the records were not interleaved."
+	}
+	return "n counts blocks."
 }
 
 // descriptiveTable lists the findings on which no verdict is given.
 func descriptiveTable(findings []analysis.Finding, n names) table {
 	t := table{Title: "Descriptive comparisons", Passable: true, Caption: "Not named as primary in the plan: no verdict is given, and the intervals are not corrected for their number."}
 	t.Columns = append(text("Measure", "Comparison"), numeric("Base", "Compared", "Effect", "Interval", "n")...)
+	if ofRecords(findings) {
+		t.Caption += " " + countedText(findings)
+	}
 	for _, f := range findings {
 		m := n.measure(f.Measure, f.Workload)
 		effect, interval := effectText(f)

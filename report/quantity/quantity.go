@@ -196,13 +196,30 @@ func decimals(v float64, digits int) int {
 }
 
 // Interval writes the bounds of an interval in brackets, without the unit: with the
-// centre's decimals, but no more than four digits where a bound is far from it.
+// centre's decimals, but no more than four digits where a bound is far from it, and
+// at least two digits of what is not zero.
 func (s Scale) Interval(low, high float64, decimals int) string {
-	bound := func(v float64) string { return s.Number(v, min(decimals, max(s.Decimals(v, 4), 0))) }
+	bound := func(v float64) string { return s.bound(v, min(decimals, s.Decimals(v, 4))) }
 	if width := math.Abs(high - low); width < math.Abs(high)/10 {
 		bound = func(v float64) string { return s.Number(v, decimals) }
 	}
+	if low < 0 && high > 0 { // digits of a bound next to zero mean nothing beside the other
+		bound = func(v float64) string { return s.Number(v, min(decimals, s.Decimals(v, 4))) }
+	}
 	return "[" + bound(low) + ", " + bound(high) + "]"
+}
+
+// bound writes a bound with so many decimals, or as many more as two digits of it
+// need.
+func (s Scale) bound(v float64, decimals int) string {
+	size := math.Abs(v / s.Factor)
+	if size > 0 && size < 1e-8 { // beyond every number of decimals
+		return strings.Replace(strconv.FormatFloat(v/s.Factor, 'e', 1, 64), "-", "−", 1)
+	}
+	if size*math.Pow10(decimals) < 9.5 {
+		decimals = s.Decimals(v, 2)
+	}
+	return s.Number(v, decimals)
 }
 
 // Fixed writes a plain number with that many decimals.

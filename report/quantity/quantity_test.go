@@ -129,3 +129,24 @@ func TestExact(t *testing.T) {
 		}
 	}
 }
+
+// A bound far below the other keeps its digits: it is not zero.
+func TestIntervalKeepsDigits(t *testing.T) {
+	cases := []struct {
+		low, high float64
+		decimals  int
+		want      string
+	}{
+		{0.00012, 1236, 3, "[0.00012, 1236]"},
+		{1.2e-12, 1236, 3, "[1.2e−12, 1236]"},
+		{0.0149, 6.1, 3, "[0.015, 6.100]"},
+		{0.897, 0.942, 3, "[0.897, 0.942]"},
+		{0, 0.5, 3, "[0, 0.500]"},
+		{-0.0001, 0.0003, 4, "[−0.0001, 0.0003]"},
+	}
+	for _, c := range cases {
+		if got := (Scale{Factor: 1}).Interval(c.low, c.high, c.decimals); got != c.want {
+			t.Errorf("[%g, %g] with %d decimals is written %s, want %s", c.low, c.high, c.decimals, got, c.want)
+		}
+	}
+}
