@@ -168,13 +168,13 @@ func (f *Figures) derivedIn(e expression, u unit.Unit) (Derived, error) {
 	}
 	factor, err := d.Unit.In(u)
 	if err != nil {
-		return Derived{}, fmt.Errorf("%s is in %s, the claim in %s: %w", e, d.Unit, u, err)
+		return Derived{}, fmt.Errorf("%s is %s, the claim %s: %w", e, measured(d.Unit), measured(u), err)
 	}
 	return Derived{new(big.Rat).Mul(d.Point, factor), d.Range.Mul(unit.Exactly(factor)), u}, nil
 }
 
 func (o *Outcome) show(d Derived) {
-	o.Derived, o.Unit = plain(d.Point), d.Unit.String()
+	o.Derived, o.Unit = plain(d.Point), unitWord(d.Unit)
 	o.Low, o.High = plain(d.Range.Low()), plain(d.Range.High())
 }
 
@@ -191,18 +191,39 @@ func plain(r *big.Rat) string {
 	return text
 }
 
+// unitWord is a unit as it stands behind a number: nothing for a plain one.
+func unitWord(u unit.Unit) string {
+	if u.String() == unit.One().String() {
+		return ""
+	}
+	return u.String()
+}
+
+// amount writes a number with its unit.
+func amount(r *big.Rat, u unit.Unit) string {
+	return strings.TrimSpace(plain(r) + " " + unitWord(u))
+}
+
+// measured says what a unit makes of a number.
+func measured(u unit.Unit) string {
+	if word := unitWord(u); word != "" {
+		return "in " + word
+	}
+	return "a plain number"
+}
+
 // compare says whether a printed value follows from a derived one.
 func compare(printed Number, d Derived, coarse *Number) (Verdict, string) {
 	if printed.Bound != "" {
 		return compareBound(printed, d)
 	}
 	rounded := printed.Rounded()
-	exact := fmt.Sprintf("the figures give %s %s", plain(d.Point), d.Unit)
+	exact := "the figures give " + amount(d.Point, d.Unit)
 	follows := rounded.Holds(d.Point) || rounded.Meets(d.Range) && !printed.CutFrom(d.Point)
 	switch {
 	case follows && coarse != nil && d.Range.Width().Cmp(rounded.Width()) > 0:
-		return CannotTell, fmt.Sprintf("%s, but %s is known to one digit only, so it may be anything from %s to %s %s",
-			exact, coarse.Text, plain(d.Range.Low()), plain(d.Range.High()), d.Unit)
+		return CannotTell, fmt.Sprintf("%s, but %s is known to one digit only, so it may be anything from %s to %s",
+			exact, coarse.Text, plain(d.Range.Low()), amount(d.Range.High(), d.Unit))
 	case rounded.Holds(d.Point):
 		return Follows, exact
 	case printed.CutFrom(d.Point) && !printed.About:
@@ -216,7 +237,7 @@ func compare(printed Number, d Derived, coarse *Number) (Verdict, string) {
 }
 
 func compareBound(printed Number, d Derived) (Verdict, string) {
-	exact := fmt.Sprintf("the figures give %s %s", plain(d.Point), d.Unit)
+	exact := "the figures give " + amount(d.Point, d.Unit)
 	if printed.Bound == ">" && d.Range.High().Cmp(printed.Value) > 0 || printed.Bound == "<" && d.Range.Low().Cmp(printed.Value) < 0 {
 		return Follows, exact
 	}

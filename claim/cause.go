@@ -42,7 +42,7 @@ func (f *Figures) causes(c Claim, right Derived) (found []string) {
 // hit reports whether a guess gives what was printed. Only the figures as
 // printed count: a wide interval would make any guess fit.
 func (f *Figures) hit(printed Number, d Derived) (string, bool) {
-	value := fmt.Sprintf(": %s %s", plain(d.Point), d.Unit)
+	value := ": " + amount(d.Point, d.Unit)
 	switch {
 	case printed.Rounded().Holds(d.Point):
 		return value, true

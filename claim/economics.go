@@ -51,7 +51,7 @@ func (r *reader) economics(n *yaml.Node, src []byte) {
 		return
 	}
 	var form economicsForm
-	if err := n.Load(&form, yaml.WithKnownFields()); err != nil {
+	if err := load(n, &form, "economics"); err != nil {
 		r.fault(n, "economics: %w", err)
 		return
 	}
@@ -63,7 +63,7 @@ func (r *reader) economics(n *yaml.Node, src []byte) {
 	}
 	factor := plan.Factor{Name: e.factor}
 	r.each(&form.Systems, "economics: systems", func(key, value *yaml.Node) {
-		if s, err := readSystem(key.Value, value); err != nil {
+		if s, err := r.system(e.factor, key.Value, value); err != nil {
 			r.fault(value, "economics: %s: %w", key.Value, err)
 		} else {
 			e.systems = append(e.systems, s)
@@ -84,12 +84,15 @@ func (r *reader) economics(n *yaml.Node, src []byte) {
 	r.figures.economics = e
 }
 
-func readSystem(name string, n *yaml.Node) (systemFigures, error) {
+func (r *reader) system(factor, name string, n *yaml.Node) (systemFigures, error) {
 	form := systemForm{Hosts: 1}
-	if err := n.Load(&form, yaml.WithKnownFields()); err != nil {
+	if err := load(n, &form, "a system"); err != nil {
 		return systemFigures{}, err
 	}
 	s := systemFigures{name: name, hosts: form.Hosts, line: n.Line}
+	if err := r.levelKnown(record.Level{Factor: factor, Level: name}); err != nil {
+		return s, err
+	}
 	if form.Hosts < 1 {
 		return s, fmt.Errorf("hosts: found %d, expected 1 or more", form.Hosts)
 	}
@@ -100,7 +103,7 @@ func readSystem(name string, n *yaml.Node) (systemFigures, error) {
 		if part.text == "" {
 			continue
 		}
-		e, err := parseExpression(part.text)
+		e, err := r.expression(part.text)
 		if err != nil {
 			return s, fmt.Errorf("%s: %w", part.key, err)
 		}

@@ -23,7 +23,8 @@ type Figures struct {
 	Claims   []Claim
 	Hash     string // sha256:hex of the file
 
-	economics *economics // nil where the file has none
+	economics *economics          // nil where the file has none
+	named     map[string][]string // factor -> levels that no table has
 }
 
 // A Value is a single printed figure with a name.

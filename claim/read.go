@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,6 +27,7 @@ type document struct {
 	Measures      yaml.Node   `yaml:"measures"`
 	Values        yaml.Node   `yaml:"values"`
 	Tables        yaml.Node   `yaml:"tables"`
+	Levels        yaml.Node   `yaml:"levels"`
 	Configuration yaml.Node   `yaml:"configuration"`
 	Economics     yaml.Node   `yaml:"economics"`
 	Claims        []yaml.Node `yaml:"claims"`
@@ -48,14 +50,22 @@ type reader struct {
 	faults  []error
 }
 
+// fault notes what is wrong at a node, or at the one that the error is placed at.
 func (r *reader) fault(n *yaml.Node, format string, args ...any) {
-	r.faults = append(r.faults, fmt.Errorf("%s:%d: %w", r.figures.Name, n.Line, fmt.Errorf(format, args...)))
+	err := fmt.Errorf(format, args...)
+	if p, ok := errors.AsType[*placed](err); ok {
+		n = p.node
+	}
+	r.faults = append(r.faults, fmt.Errorf("%s:%d: %w", r.figures.Name, n.Line, err))
 }
 
 // Read reads a figures file. Every fault is named with its line.
 func Read(name string, src []byte) (*Figures, error) {
 	if len(src) > maxFile {
 		return nil, fmt.Errorf("%s: %d bytes; a figures file has at most %d", name, len(src), maxFile)
+	}
+	if err := top(name, src); err != nil {
+		return nil, err
 	}
 	var doc document
 	if err := yaml.Load(src, &doc, yaml.WithKnownFields()); err != nil {
@@ -72,6 +82,7 @@ func Read(name string, src []byte) (*Figures, error) {
 	r.measures(&doc.Measures)
 	r.values(&doc.Values)
 	r.tables(&doc.Tables)
+	r.named(&doc.Levels)
 	r.baseline(&doc.Baseline)
 	r.configuration(&doc.Configuration)
 	r.economics(&doc.Economics, src)
@@ -101,7 +112,7 @@ func (r *reader) each(n *yaml.Node, what string, visit func(key, value *yaml.Nod
 func (r *reader) measures(n *yaml.Node) {
 	r.each(n, "measures", func(key, value *yaml.Node) {
 		var form measureForm
-		if err := value.Load(&form, yaml.WithKnownFields()); err != nil {
+		if err := load(value, &form, "a measure"); err != nil {
 			r.fault(value, "measure %s: %w", key.Value, err)
 			return
 		}
@@ -155,7 +166,7 @@ func (r *reader) baseline(n *yaml.Node) {
 	r.each(n, "baseline", func(key, value *yaml.Node) {
 		levels := r.figures.levels(key.Value)
 		if !slices.Contains(levels, value.Value) {
-			r.fault(value, "baseline: the factor %s has no level %q; it has %v", key.Value, value.Value, levels)
+			r.fault(value, "baseline: the factor %s has no level %q; it has %s%s", key.Value, value.Value, orNone(levels), meant(value.Value, levels))
 			return
 		}
 		r.figures.Baseline[key.Value] = value.Value
@@ -165,7 +176,7 @@ func (r *reader) baseline(n *yaml.Node) {
 func (r *reader) configuration(n *yaml.Node) {
 	r.each(n, "configuration", func(key, value *yaml.Node) {
 		var form configurationForm
-		if err := value.Load(&form, yaml.WithKnownFields()); err != nil {
+		if err := load(value, &form, "configuration of a factor"); err != nil {
 			r.fault(value, "configuration of %s: %w", key.Value, err)
 			return
 		}
@@ -179,17 +190,37 @@ func (r *reader) configuration(n *yaml.Node) {
 			facts = append(facts, fact)
 		}
 		slices.Sort(facts)
+		r.disclosed(key, value, form)
 		for _, fact := range facts {
 			r.figures.Systems = append(r.figures.Systems, Disclosure{key.Value, fact, form.Facts[fact], slices.Contains(form.Varied, fact)})
 		}
 	})
 }
 
+// disclosed notes facts of levels that the report does not have. Of a factor
+// without figures they may be of anything.
+func (r *reader) disclosed(factor, at *yaml.Node, form configurationForm) {
+	if len(r.figures.levels(factor.Value)) == 0 {
+		return
+	}
+	levels := map[string]bool{}
+	for _, fact := range form.Facts {
+		for level := range fact {
+			levels[level] = true
+		}
+	}
+	for _, level := range slices.Sorted(maps.Keys(levels)) {
+		if err := r.levelKnown(record.Level{Factor: factor.Value, Level: level}); err != nil {
+			r.fault(at, "configuration of %s: %w", factor.Value, err)
+		}
+	}
+}
+
 // claim reads one claim: id, says, printed, and one key that names its kind.
 func (r *reader) claim(n *yaml.Node) {
 	c := Claim{Line: n.Line}
 	var statement *yaml.Node
-	var printed string
+	var printed yaml.Node
 	var faults []string
 	r.each(n, "claim", func(key, value *yaml.Node) {
 		switch key.Value {
@@ -198,7 +229,7 @@ func (r *reader) claim(n *yaml.Node) {
 		case "says":
 			c.Says = value.Value
 		case "printed":
-			printed = value.Value
+			printed = *value
 		default:
 			if statement != nil {
 				faults = append(faults, fmt.Sprintf("both %s and %s; a claim states one thing", c.Kind, key.Value))
@@ -221,7 +252,7 @@ func (r *reader) claim(n *yaml.Node) {
 	if len(faults) > 0 {
 		return
 	}
-	if err := r.state(&c, printed, statement); err != nil {
+	if err := r.state(&c, &printed, statement); err != nil {
 		r.fault(statement, "claim %s: %w", c.ID, err)
 		return
 	}
@@ -232,6 +263,13 @@ func (r *reader) claim(n *yaml.Node) {
 func Kinds() []Kind {
 	return []Kind{Improvement, More, Less, Faster, Ratio, Points, Total, PerUnit, Servers, SameWork,
 		AnnualCost, Headroom, Arithmetic, Standard, Range, Within, Equivalence, EachRow, Stated}
+}
+
+func kindNames() (names []string) {
+	for _, k := range Kinds() {
+		names = append(names, string(k))
+	}
+	return names
 }
 
 // parsePrinted reads what a claim prints: one number, or two for a range.
@@ -257,7 +295,20 @@ func parsePrinted(kind Kind, text string) ([]Number, error) {
 		if err != nil {
 			return nil, fmt.Errorf("printed: %w", err)
 		}
+		if bare(kind, n) {
+			return nil, fmt.Errorf("printed: found %q without a unit, expected percent or times; write %s %% or %sx", p, p, p)
+		}
 		numbers[i] = n
 	}
 	return numbers, nil
+}
+
+// bare reports whether a comparison's number is printed without saying whether
+// it is percent or times.
+func bare(kind Kind, n Number) bool {
+	switch kind {
+	case Improvement, More, Less, Faster, Ratio, Points:
+		return n.Unit.String() == unit.One().String()
+	}
+	return false
 }

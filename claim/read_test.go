@@ -88,6 +88,25 @@ func TestFaultsAreNamed(t *testing.T) {
 		"range":               {head + "claims:\n  - {id: c, printed: 1x, range: {of: a, from: {s: x}, to: {s: y}}}\n", "expected a range"},
 		"margin":              {head + "claims:\n  - {id: c, equivalent: {of: a, from: {s: x}, to: {s: y}, margin: '5'}}\n", "margin: found \"5\""},
 		"standard":            {head + "claims:\n  - {id: c, printed: 1 Gb/s, standard: {name: pcie_lan}}\n", "no standard figure"},
+		"level in no table":   {head + "claims:\n  - id: c\n    printed: 1 %\n    improvement:\n      of: a\n      from: {s: xx}\n      to: {s: y}\n", "f.yaml:13: claim c: from: found the s \"xx\", expected one of x, y; did you mean x? (where the report names it and prints no row of it, say levels: {s: [xx]})"},
+		"level in arithmetic": {head + "claims:\n  - {id: c, printed: 1 MB/s, total: {of: 'a[s=z]'}}\n", "f.yaml:9: claim c: of: a[s=z]: found the s \"z\", expected one of x, y"},
+		"factor in a formula": {head + "claims:\n  - {id: c, printed: 1 MB/s, value: 'a[t=x]'}\n", "no table has a factor \"t\"; there are s; did you mean s?"},
+		"level over rows":     {head + "claims:\n  - {id: c, within: {of: [a], from: {s: x}, to: {s: z}, margin: 5 %}}\n", "found the s \"z\""},
+		"table":               {head + "claims:\n  - {id: c, printed: 1 MB/s, value: 'a[table=u, s=x]'}\n", "found the table \"u\", expected one of t; did you mean t?"},
+		"level named in vain": {"levels: {s: [x]}\n" + head, "f.yaml:1: levels: s: a table has a row of \"x\""},
+		"named of no factor":  {"levels: {ss: [z]}\n" + head, "f.yaml:1: levels: no table has a factor \"ss\"; there are s; did you mean s?"},
+		"named as text":       {"levels: {s: z}\n" + head, "found \"z\", expected a list, as s: [NAME]"},
+		"system in no table":  {head + "economics:\n  factor: s\n  systems:\n    xx: {work: 'a[s=x]'}\n", "f.yaml:11: economics: xx: found the s \"xx\""},
+		"configured level":    {head + "configuration:\n  s: {facts: {CPU: {xx: a, y: b}}}\n", "f.yaml:9: configuration of s: found the s \"xx\""},
+		"baseline":            {head + "baseline: {s: xx}\n", "it has x, y; did you mean x?"},
+		"neither % nor x":     {head + "claims:\n  - {id: c, printed: 45, more: {of: a, from: {s: x}, to: {s: y}}}\n", "f.yaml:9: claim c: printed: found \"45\" without a unit, expected percent or times; write 45 % or 45x"},
+		"a plan":              {"title: T\nservices: {a: {}}\n", "f.yaml:2: unknown key \"services\"; a figures file has title, question, source, baseline, measures, values, tables, levels, configuration, economics, claims; this looks like a plan: use bakeoff plan check"},
+		"key of a claim":      {head + "claims:\n  - {id: c, printed: 1 %, improvement: {of: a, form: {s: x}, to: {s: y}}}\n", "f.yaml:9: claim c: unknown key \"form\"; improvement has of, where, from, to, better, margin, most; did you mean from?"},
+		"key of a measure":    {"title: T\nmeasures:\n  a:\n    units: W\n", "f.yaml:4: measure a: unknown key \"units\"; a measure has title, unit, better; did you mean unit?"},
+		"title is a list":     {"title: [T]\n", "f.yaml:1: title: found a list, expected text"},
+		"claims are a map":    {"title: T\nclaims: {id: c}\n", "f.yaml:2: claims: found a map, expected a list"},
+		"text":                {"hello\n", "f.yaml:1: found \"hello\", expected a map of title"},
+		"empty":               {"# nothing\n", "f.yaml: found nothing, expected a figures file"},
 		"id taken":            {head + "claims:\n  - {id: c, printed: 1, value: '1'}\n  - {id: c, printed: 1, value: '1'}\n", "the id is taken"},
 	}
 	for name, tt := range tests {
@@ -106,7 +125,7 @@ func TestUnitsThatDoNotMixAreRefused(t *testing.T) {
 	for value, want := range map[string]string{
 		"w[s=x] + j[s=x]":       "measure different things",
 		"a[s=x] + b[s=x]":       "different size",
-		"a[s=x] / w[s=x]":       "the claim in",
+		"a[s=x] / w[s=x]":       "the claim in W",
 		"nonsense + 1":          "no figure is named \"nonsense\"",
 		"a[s=x] / (a[s=x] * 0)": "division by 0",
 	} {
@@ -117,6 +136,36 @@ func TestUnitsThatDoNotMixAreRefused(t *testing.T) {
 		if _, err := f.Audit(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "f.yaml:8: claim c") {
 			t.Errorf("%s: %v, want %q with its line", value, err, want)
 		}
+	}
+}
+
+// TestLevelsWithoutARow names a level that no table has, and one figure that has
+// no unit: the audit says that nothing is printed, and prints no unit "1".
+func TestLevelsWithoutARow(t *testing.T) {
+	f, err := Read("f.yaml", []byte(`title: T
+measures: {a: {unit: MB/s}}
+levels: {s: [z]}
+tables:
+  t: |
+    s | a
+    x | 4
+    y | 8
+claims:
+  - {id: gone, printed: 7x, ratio: {of: a, from: {s: z}, to: {s: y}}}
+  - {id: plain, printed: 3, value: "a[s=y] / a[s=x]"}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := f.Audit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := a.Outcomes[0]; o.Verdict != NotDerivable {
+		t.Errorf("no row is printed, but %s: %s", o.Verdict, o.Text)
+	}
+	if o := a.Outcomes[1]; o.Verdict != DoesNot || o.Text != "the figures give 2, not 3" || o.Unit != "" {
+		t.Errorf("%s: %q in %q", o.Verdict, o.Text, o.Unit)
 	}
 }
 

@@ -25,12 +25,12 @@ func (f *Figures) judgeRange(o *Outcome, c Claim) error {
 		}
 	}
 	o.Derived = plain(derived[least].Point) + " to " + plain(derived[greatest].Point)
-	o.Unit = c.Printed[0].Unit.String()
+	o.Unit = unitWord(c.Printed[0].Unit)
 	o.Verdict = Follows
 	for end, row := range []int{least, greatest} {
 		name := [...]string{"least", "greatest"}[end]
 		verdict, _ := compare(c.Printed[end], derived[row], nil)
-		o.Text += [...]string{"", "; "}[end] + fmt.Sprintf("the %s is %s %s (%s)", name, plain(derived[row].Point), o.Unit, c.rows[row].name)
+		o.Text += [...]string{"", "; "}[end] + fmt.Sprintf("the %s is %s (%s)", name, amount(derived[row].Point, c.Printed[0].Unit), c.rows[row].name)
 		if verdict == OnlyCut && o.Verdict == Follows {
 			o.Verdict = verdict
 		}

@@ -42,11 +42,14 @@ func (m *measureList) UnmarshalYAML(n *yaml.Node) error {
 }
 
 // state reads a claim's statement and builds its arithmetic.
-func (r *reader) state(c *Claim, printed string, n *yaml.Node) (err error) {
+func (r *reader) state(c *Claim, printed, n *yaml.Node) (err error) {
 	if !slices.Contains(Kinds(), c.Kind) {
-		return fmt.Errorf("no kind of statement %q; expected one of %v", c.Kind, Kinds())
+		return fmt.Errorf("no kind of statement %q; expected one of %v%s", c.Kind, Kinds(), meant(string(c.Kind), kindNames()))
 	}
-	if c.Printed, err = parsePrinted(c.Kind, printed); err != nil {
+	if c.Printed, err = parsePrinted(c.Kind, printed.Value); err != nil {
+		if printed.Kind != 0 {
+			err = &placed{printed, err}
+		}
 		return err
 	}
 	switch c.Kind {
@@ -62,7 +65,7 @@ func (r *reader) state(c *Claim, printed string, n *yaml.Node) (err error) {
 		c.About = strings.TrimSpace(n.Value)
 		return nil
 	case Arithmetic:
-		c.expr, err = parseExpression(n.Value)
+		c.expr, err = r.expression(n.Value)
 		return err
 	}
 	return r.formula(c, n)
@@ -82,7 +85,7 @@ func (r *reader) formula(c *Claim, n *yaml.Node) error {
 	parts := map[string]expression{}
 	var faults []string
 	r.each(n, string(c.Kind), func(key, value *yaml.Node) {
-		e, err := parseExpression(value.Value)
+		e, err := r.expression(value.Value)
 		if err != nil {
 			faults = append(faults, key.Value+": "+err.Error())
 		}
@@ -131,7 +134,7 @@ func fillIn(skeleton expression, parts map[string]expression) (expression, error
 }
 
 func (r *reader) comparison(c *Claim, n *yaml.Node) error {
-	form, err := r.comparisonForm(n)
+	form, err := r.comparisonForm(n, c.Kind)
 	if err != nil {
 		return err
 	}
@@ -167,16 +170,16 @@ func (r *reader) comparison(c *Claim, n *yaml.Node) error {
 	return err
 }
 
-func (r *reader) comparisonForm(n *yaml.Node) (comparisonForm, error) {
+func (r *reader) comparisonForm(n *yaml.Node, kind Kind) (comparisonForm, error) {
 	var form comparisonForm
-	err := n.Load(&form, yaml.WithKnownFields())
+	err := load(n, &form, string(kind))
 	return form, err
 }
 
 // side reads one side of a comparison: levels of the measure, or an expression.
 func (r *reader) side(form comparisonForm, n *yaml.Node, name string) (expression, error) {
 	if n.Kind == yaml.ScalarNode {
-		return parseExpression(n.Value)
+		return r.expression(n.Value)
 	}
 	if len(form.Of) == 0 {
 		return nil, fmt.Errorf("%s: expected an expression, or levels with of: MEASURE", name)
@@ -194,10 +197,11 @@ func (r *reader) filter(nodes ...*yaml.Node) (record.Cell, error) {
 	for _, n := range nodes {
 		var err error
 		r.each(n, "levels", func(key, value *yaml.Node) {
-			if len(r.figures.levels(key.Value)) == 0 && key.Value != "table" {
-				err = fmt.Errorf("no table has a factor %q", key.Value)
+			l := record.Level{Factor: key.Value, Level: value.Value}
+			if unknown := r.levelKnown(l); unknown != nil && err == nil {
+				err = &placed{value, unknown}
 			}
-			filter = append(filter, record.Level{Factor: key.Value, Level: value.Value})
+			filter = append(filter, l)
 		})
 		if err != nil {
 			return nil, err
@@ -209,7 +213,7 @@ func (r *reader) filter(nodes ...*yaml.Node) (record.Cell, error) {
 // overRows reads a comparison of every pair of rows that differ only in the
 // levels of from and to.
 func (r *reader) overRows(c *Claim, n *yaml.Node) error {
-	form, err := r.comparisonForm(n)
+	form, err := r.comparisonForm(n, c.Kind)
 	if err != nil {
 		return err
 	}
@@ -269,14 +273,14 @@ func (r *reader) identity(c *Claim, n *yaml.Node) error {
 		Equals  string    `yaml:"equals"`
 		Where   yaml.Node `yaml:"where"`
 	}
-	if err := n.Load(&form, yaml.WithKnownFields()); err != nil {
+	if err := load(n, &form, string(EachRow)); err != nil {
 		return err
 	}
 	filter, err := r.filter(&form.Where)
 	if err != nil {
 		return err
 	}
-	e, err := parseExpression(form.Equals)
+	e, err := r.expression(form.Equals)
 	if err != nil {
 		return err
 	}

@@ -118,8 +118,8 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// nearest returns the name that s was probably meant to be, "" where none is near.
-func nearest(s string, names []string) string {
+// Nearest returns the name that s was probably meant to be, "" where none is near.
+func Nearest(s string, names []string) string {
 	best, least := "", len(s)/3+2
 	for _, n := range names {
 		if d := distance(strings.ToLower(s), strings.ToLower(n)); d < least {
@@ -170,7 +170,7 @@ func oneOf(names []string) string {
 
 // meant suggests the nearest name, or nothing.
 func meant(s string, names []string) string {
-	if n := nearest(s, names); n != "" {
+	if n := Nearest(s, names); n != "" {
 		return "did you mean " + n + "?"
 	}
 	return ""
