@@ -66,11 +66,11 @@ func dropUnsealed(dir string) error {
 	}
 	for _, name := range r.Extra {
 		if path.Dir(name) != ExclusionsDir {
-			return r.err()
+			return r.Err()
 		}
 	}
 	if len(r.Changed)+len(r.Missing)+len(r.Faults) > 0 {
-		return r.err()
+		return r.Err()
 	}
 	for _, name := range r.Extra {
 		err = errors.Join(err, os.Remove(filepath.Join(dir, filepath.FromSlash(name))))

@@ -23,7 +23,7 @@ import (
 // own, and its manifest names the original's.
 func Redact(dir, out, build string, now time.Time) (Manifest, error) {
 	if r, err := Verify(dir); err != nil || !r.OK() {
-		return Manifest{}, fmt.Errorf("redacting: %w", errors.Join(err, r.err()))
+		return Manifest{}, fmt.Errorf("redacting: %w", errors.Join(err, r.Err()))
 	}
 	run, err := Open(dir)
 	if err != nil {

@@ -65,8 +65,8 @@ func looksLikeRecord(dir string) bool {
 	return false
 }
 
-// err says that the record is not what was sealed; nil where it is.
-func (r Report) err() error {
+// Err says that the record is not what was sealed; nil where it is.
+func (r Report) Err() error {
 	if r.OK() {
 		return nil
 	}

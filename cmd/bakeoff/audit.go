@@ -25,7 +25,7 @@ func newAuditCommand(env *osenv.Env) *cobra.Command {
 		Long: `Audit works every claim of a figures file out again from the figures behind it,
 with the interval that their printed digits allow, and says whether it follows.
 Where it does not, it names the likely cause. docs/auditing-a-report.md walks
-through it; examples/published holds fourteen published experiments.`,
+through it; examples/published holds seventeen published experiments.`,
 		Example: "  bakeoff audit examples/published/a1-redis-three-generations.yaml\n  bakeoff audit --fail-on raised claims.yaml",
 		Args:    minimumArgs(1),
 	}
@@ -116,6 +116,6 @@ func auditVerdicts(names []string) ([]claim.Verdict, error) {
 
 // textOptions says how text is written to this terminal.
 func textOptions(env *osenv.Env) report.TextOptions {
-	_, noColor := env.LookupEnv("NO_COLOR")
-	return report.TextOptions{Color: env.StdoutTerminal && !noColor, Width: env.Width}
+	plain := env.Getenv("NO_COLOR") != "" || env.Getenv("TERM") == "dumb"
+	return report.TextOptions{Color: env.StdoutTerminal && !plain, Width: env.Width}
 }

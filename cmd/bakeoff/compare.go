@@ -26,6 +26,11 @@ report says so, and lists what differs. Where you can, compare inside one run.`,
 	c.Flags().StringVar(&out, "out", "", "the folder to write the reports into; without it, only the summary is printed")
 	c.Flags().BoolVar(&asJSON, "json", false, "write the report as JSON to standard output")
 	c.RunE = func(_ *cobra.Command, args []string) error {
+		for _, dir := range args {
+			if err := whole(dir); err != nil {
+				return err
+			}
+		}
 		base, err := openRun(args[0])
 		if err != nil {
 			return badInput(err)

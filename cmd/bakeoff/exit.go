@@ -24,9 +24,13 @@ func (e *codedError) Error() string { return e.err.Error() }
 func (e *codedError) Unwrap() error { return e.err }
 
 // badInput marks an error as the user's to mend.
+// An error that has a code already keeps it.
 func badInput(err error) error {
 	if err == nil {
 		return nil
+	}
+	if coded, ok := errors.AsType[*codedError](err); ok {
+		return &codedError{code: coded.code, err: err}
 	}
 	return &codedError{code: exitBadInput, err: err}
 }

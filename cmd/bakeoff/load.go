@@ -4,20 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"bakeoff/engine"
 	"bakeoff/host"
 	"bakeoff/internal/osenv"
 	"bakeoff/load"
+	"bakeoff/record"
 	"bakeoff/unit"
 )
 
@@ -81,10 +84,16 @@ func newEngineCommand(env *osenv.Env, e load.Engine) *cobra.Command {
 	}
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		spec, err := f.spec(env, e.Name(), load.FlagValues(own))
-		if err != nil {
-			return badInput(err)
+		printed := false
+		if err == nil {
+			printed, err = runLoad(cmd.Context(), env, e, spec, f)
+		} else {
+			err = badInput(err)
 		}
-		return runLoad(cmd.Context(), env, e, spec, f)
+		if err != nil && !printed && f.output == "json" {
+			return errors.Join(err, printFailureJSON(env.Stdout, err))
+		}
+		return err
 	}
 	return c
 }
@@ -132,6 +141,7 @@ func (f *loadFlags) spec(env *osenv.Env, name string, parameters map[string]any)
 	if !slices.Contains([]string{"table", "json"}, f.output) {
 		faults = append(faults, fmt.Errorf("--output: %q, expected table or json", f.output))
 	}
+	faults = append(faults, writableFile("--hdr", f.hdr), writableFile("--hgrm", f.hgrm))
 	secrets, err := f.secrets(env)
 	s.Secrets = secrets
 	return s, errors.Join(append(faults, err)...)
@@ -158,27 +168,69 @@ func (f *loadFlags) secrets(env *osenv.Env) (map[string]string, error) {
 	return nil, nil
 }
 
-// runLoad runs a load once. Ctrl-C ends it early; what was measured until then
-// is printed all the same.
-func runLoad(ctx context.Context, env *osenv.Env, e load.Engine, spec load.Spec, f loadFlags) (err error) {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+// writableFile says why a file that is asked for could not be written, before
+// anything is measured for it.
+func writableFile(flag, name string) error {
+	if name == "" {
+		return nil
+	}
+	at := name
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		at = filepath.Dir(name)
+		if dir, dirErr := os.Stat(at); dirErr != nil || !dir.IsDir() {
+			return fmt.Errorf("%s: %s is no folder that is there; make it first, or name another file", flag, at)
+		}
+		err = nil
+	case err == nil && info.IsDir():
+		return fmt.Errorf("%s: %s is a folder; expected the name of a file", flag, name)
+	}
+	if err == nil {
+		err = unix.Access(at, unix.W_OK)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %s cannot be written: %w", flag, name, err)
+	}
+	return nil
+}
+
+// runLoad runs a load once, and says whether its result was printed. Ctrl-C
+// ends it early; what was measured until then is printed all the same.
+func runLoad(ctx context.Context, env *osenv.Env, e load.Engine, spec load.Spec, f loadFlags) (printed bool, err error) {
+	ctx, stop := signal.NotifyContext(ctx, ending()...)
 	defer stop()
 	running, err := load.Open(ctx, e, spec, load.Env{Wall: env.Clock})
 	if err != nil {
-		return badInput(err)
+		return false, badInput(err)
 	}
 	defer func() { err = errors.Join(err, running.Close()) }()
 	live := liveLine{env: env}
 	if _, err := running.Prepare(ctx, live.show); err != nil {
-		return err
+		return false, err
 	}
 	result, measureErr := running.Measure(ctx, live.show)
 	live.end()
 	if result.Load.Engine == "" { // it did not come to measuring
-		return measureErr
+		return false, measureErr
 	}
-	if err := writeLoad(env, result, f); err != nil {
-		return errors.Join(measureErr, err)
+	if err := errors.Join(measureErr, writeLoad(env, result, f)); err != nil {
+		return true, err
 	}
-	return measureErr
+	return true, judgedLoad(result)
+}
+
+// judgedLoad refuses a load that measured nothing, or one that a gate calls
+// invalid.
+func judgedLoad(r load.Result) error {
+	total := totalKind(r.Load.Kinds)
+	if total.Completed == 0 && len(r.Load.Figures) == 0 {
+		return invalid("no operation was completed in the window: %d failed, %d timed out", total.Failed, total.TimedOut)
+	}
+	for _, w := range r.Warnings {
+		if w.Severity == record.SeverityHard {
+			return invalid("%s: %s; threshold %s", w.Gate, w.Found, w.Threshold)
+		}
+	}
+	return nil
 }

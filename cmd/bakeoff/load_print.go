@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/google/renameio/v2"
 
 	"bakeoff/hist"
 	"bakeoff/internal/osenv"
@@ -91,13 +94,11 @@ func writeLoad(env *osenv.Env, r load.Result, f loadFlags) error {
 			P99: h.Quantile(.99), P999: h.Quantile(.999), P9999: h.Quantile(.9999), Max: h.Max(), Censored: l.Censored,
 		})
 	}
-	if err := writeLatencyFiles(r, merged, f); err != nil {
-		return err
-	}
+	show := printLoadTable
 	if f.output == "json" {
-		return printLoadJSON(env.Stdout, r, rows)
+		show = printLoadJSON
 	}
-	return printLoadTable(env.Stdout, r, rows)
+	return errors.Join(show(env.Stdout, r, rows), writeLatencyFiles(r, merged, f))
 }
 
 func mergedLog(log []byte) (*hist.Histogram, error) {
@@ -133,7 +134,7 @@ func writeLatencyFiles(r load.Result, merged map[record.Latency]*hist.Histogram,
 		return fmt.Errorf("no operation was completed in the window, so there are no latencies to write")
 	}
 	if f.hdr != "" {
-		if err := os.WriteFile(f.hdr, r.Logs[l.File], 0o644); err != nil {
+		if err := writeFile(f.hdr, r.Logs[l.File]); err != nil {
 			return fmt.Errorf("writing the interval log: %w", err)
 		}
 	}
@@ -142,11 +143,31 @@ func writeLatencyFiles(r load.Result, merged map[record.Latency]*hist.Histogram,
 		if err := hist.WriteHGRM(&table, merged[l], 5, 1e6); err != nil {
 			return err
 		}
-		if err := os.WriteFile(f.hgrm, table.Bytes(), 0o644); err != nil {
+		if err := writeFile(f.hgrm, table.Bytes()); err != nil {
 			return fmt.Errorf("writing the percentile table: %w", err)
 		}
 	}
 	return nil
+}
+
+// writeFile writes a file whole or not at all; one that is a device or a pipe
+// is written to.
+func writeFile(name string, data []byte) error {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(name, data, 0o644)
+	}
+	return renameio.WriteFile(name, data, 0o644)
+}
+
+// printFailureJSON says in JSON why there is no result.
+func printFailureJSON(w io.Writer, cause error) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(struct {
+		Format  string `json:"format"`
+		Version int    `json:"version"`
+		Error   string `json:"error"`
+	}{"bakeoff-load", 1, cause.Error()})
 }
 
 func printLoadJSON(w io.Writer, r load.Result, rows []latencyRow) error {
@@ -217,6 +238,9 @@ func orNothing(target string) string {
 	return target
 }
 
+// reachedShare of the target rate is enough for it to count as reached.
+const reachedShare = 0.99
+
 // printLoadNotes prints what a reader must know beside the table.
 func printLoadNotes(w io.Writer, r load.Result) {
 	l, g := r.Load, r.Load.Generator
@@ -224,15 +248,19 @@ func printLoadNotes(w io.Writer, r load.Result) {
 		meaning := map[string]string{"service": "from sending to the answer", "response": "from the intended start to the answer"}[want.Type]
 		fmt.Fprintf(w, "\nLatency is the %s time, %s.", want.Type, meaning)
 		if want.Censored > 0 {
-			fmt.Fprintf(w, " %d operations timed out and stand in it with the timeout, the least they took.", want.Censored)
+			fmt.Fprintf(w, " %d operations were not answered in time, or never sent, and stand in it with the least they took.", want.Censored)
 		}
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "Generator: %.3f CPU s a million operations (%.2f s user, %.2f s system), busiest worker %.0f %% busy, measuring loop alone %.0f ns an operation.\n",
 		g.CPUPerMillion, g.UserSeconds, g.SystemSeconds, 100*g.BusyFraction, g.NullNanosPerOp)
 	if g.TargetRate > 0 {
-		fmt.Fprintf(w, "Open loop at %s: pacing lag p50 %s, p99 %s, max %s; %d operations were due and not sent.\n",
+		fmt.Fprintf(w, "Open loop at %s: pacing lag p50 %s, p99 %s, max %s; %d operations were due and not sent, and stand with the least they lagged.\n",
 			unit.FormatSI(g.TargetRate, "ops/s", 4), nanos(g.PacingLagP50), nanos(g.PacingLagP99), nanos(g.PacingLagMax), l.Ledger.Backlog)
+		if reached := float64(l.Ledger.Completed) / l.Window.Seconds; reached < reachedShare*g.TargetRate {
+			fmt.Fprintf(w, "The target rate was missed: %s of %s. The latencies are those of an overloaded target.\n",
+				unit.FormatSI(reached, "ops/s", 4), unit.FormatSI(g.TargetRate, "ops/s", 4))
+		}
 	}
 	if d := l.DataSet; d != nil {
 		fmt.Fprintf(w, "Data set: %d items, %s, %s, %s\n", d.Items, unit.FormatSI(float64(d.Bytes), "B", 4), d.Prepared, d.Fingerprint)

@@ -43,7 +43,7 @@ var version = sync.OnceValue(func() string {
 func main() {
 	env, err := osenv.OS()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "bakeoff:", err)
+		fmt.Fprintf(os.Stderr, "bakeoff: finding the working directory and this program: %v; change to a directory that is there\n", err)
 		os.Exit(exitFailed)
 	}
 	os.Exit(execute(context.Background(), env))

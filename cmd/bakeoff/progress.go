@@ -22,12 +22,22 @@ type progress struct {
 	json    bool
 	head    string // of the trial under way
 	pending bool   // the changing line is on the screen
-	rate    string // last seen in the window
+	// counted is what each workload completed in the window so far.
+	counted map[string]windowCount
+}
+
+// windowCount is a workload's completed operations and the seconds they took.
+type windowCount struct {
+	completed uint64
+	seconds   float64
 }
 
 func newProgress(env *osenv.Env, p *plan.Plan, asJSON bool) *progress {
 	return &progress{env: env, plan: p, json: asJSON}
 }
+
+// undoneEvent tells what was put right of another run: Dir and Text.
+const undoneEvent run.EventKind = "undone"
 
 // show takes one event of a run.
 func (p *progress) show(e run.Event) {
@@ -36,10 +46,12 @@ func (p *progress) show(e run.Event) {
 		return
 	}
 	switch e.Kind {
+	case undoneEvent:
+		p.print("Put right after the run in " + e.Dir + ", which ended without warning: " + e.Text)
 	case run.RunBegins:
 		p.begin(e)
 	case run.TrialBegins:
-		p.rate = ""
+		p.counted = map[string]windowCount{}
 		p.head = fmt.Sprintf("trial %d of %d  block %d  %s", e.Index, e.Total, e.Trial.Block, e.Trial.Cell.Key())
 		if e.ETA != nil {
 			p.head += "  " + about(*e.ETA) + " left"
@@ -76,10 +88,10 @@ func (p *progress) measuring(e run.Event) {
 	iv := e.Progress.Interval
 	text := fmt.Sprintf("%s  %s %.0f %%", p.head, e.Progress.Phase, 100*e.Progress.Fraction)
 	if iv.Seconds > 0 {
-		rate := unit.FormatSI(float64(iv.Completed)/iv.Seconds, "ops/s", 4)
-		text += "  " + rate
+		text += "  " + unit.FormatSI(float64(iv.Completed)/iv.Seconds, "ops/s", 4)
 		if e.Progress.Phase == "window" {
-			p.rate = rate
+			c := p.counted[e.Progress.Workload]
+			p.counted[e.Progress.Workload] = windowCount{c.completed + iv.Completed, c.seconds + iv.Seconds}
 		}
 	}
 	p.live(text)
@@ -87,8 +99,8 @@ func (p *progress) measuring(e run.Event) {
 
 func (p *progress) trialEnds(e run.Event) {
 	text := fmt.Sprintf("%s  block %d  %s  %s", e.Trial.ID, e.Trial.Block, e.Trial.Cell.Key(), e.Status)
-	if p.rate != "" {
-		text += "  " + p.rate
+	if rate := p.throughput(); rate > 0 {
+		text += "  " + unit.FormatSI(rate, "ops/s", 4)
 	}
 	if e.Text != "" {
 		text += ": " + e.Text
@@ -98,6 +110,16 @@ func (p *progress) trialEnds(e run.Event) {
 	}
 	p.print(text)
 	p.warnings(e.Warnings)
+}
+
+// throughput is what the trial's workloads did in the whole window, added up.
+func (p *progress) throughput() (sum float64) {
+	for _, c := range p.counted {
+		if c.seconds > 0 {
+			sum += float64(c.completed) / c.seconds
+		}
+	}
+	return sum
 }
 
 // warnings prints the hard objections to a trial in full, and the soft ones by
@@ -139,8 +161,8 @@ func (p *progress) live(text string) {
 	if !p.env.Terminal {
 		return
 	}
-	if w := p.env.Width; w > 0 && len(text) >= w {
-		text = text[:w-1]
+	if r := []rune(text); p.env.Width > 0 && len(r) >= p.env.Width {
+		text = string(r[:p.env.Width-1])
 	}
 	fmt.Fprintf(p.env.Stderr, "\r\x1b[K%s", text)
 	p.pending = true

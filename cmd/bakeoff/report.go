@@ -15,7 +15,6 @@ import (
 
 	"bakeoff/analysis"
 	"bakeoff/internal/osenv"
-	"bakeoff/plan"
 	"bakeoff/record"
 	"bakeoff/report"
 )
@@ -90,6 +89,9 @@ func resultOf(path string) (result *analysis.Result, own string, err error) {
 		return nil, "", fmt.Errorf("reading what to report on: %w", err)
 	}
 	if info.IsDir() {
+		if err := whole(path); err != nil {
+			return nil, "", err
+		}
 		result, err = analyse(path)
 		return result, filepath.Join(path, record.ReportDir), err
 	}
@@ -103,16 +105,27 @@ func resultOf(path string) (result *analysis.Result, own string, err error) {
 
 // analyse judges a run from its record alone.
 func analyse(dir string) (*analysis.Result, error) {
-	r, err := record.Open(dir)
+	source, err := openRun(dir)
 	if err != nil {
 		return nil, err
 	}
-	p, err := plan.Parse(r.Manifest.PlanName, r.Plan, nil)
-	if err != nil {
-		return nil, fmt.Errorf("the plan of %s: %w", dir, err)
+	return analysis.Analyse(source.Run, source.Plan, analysis.Options{})
+}
+
+// whole refuses a record that is not what was sealed: its report would print a
+// root hash that is not its own.
+func whole(dir string) error {
+	if _, err := record.Open(dir); err != nil {
+		return badInput(err)
 	}
-	p.AA = r.Manifest.AA
-	return analysis.Analyse(r, p, analysis.Options{})
+	checked, err := record.Verify(dir)
+	if err != nil {
+		return badInput(err)
+	}
+	if err := checked.Err(); err != nil {
+		return invalid("%w", err)
+	}
+	return nil
 }
 
 // A form is one rendering of a report.

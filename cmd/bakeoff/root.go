@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -11,13 +12,34 @@ import (
 
 // execute runs the command line in env and returns the exit code.
 func execute(ctx context.Context, env *osenv.Env) int {
-	root := newRoot(env)
+	surroundings := *env
+	out := &remembering{to: env.Stdout}
+	surroundings.Stdout = out
+	root := newRoot(&surroundings)
 	root.SetArgs(env.Args)
 	err := root.ExecuteContext(ctx)
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("writing to standard output: %w", out.err)
+	}
 	if err != nil {
 		fmt.Fprintln(env.Stderr, "bakeoff:", err)
 	}
 	return exitCode(err)
+}
+
+// remembering keeps the first error of writing: what could not be printed, as on
+// a full disk, was not done.
+type remembering struct {
+	to  io.Writer
+	err error
+}
+
+func (r *remembering) Write(b []byte) (int, error) {
+	n, err := r.to.Write(b)
+	if r.err == nil {
+		r.err = err
+	}
+	return n, err
 }
 
 // newRoot builds the command tree; every subcommand has a file of its own.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -77,8 +76,16 @@ func (f *runFlags) execute(ctx context.Context, env *osenv.Env, args []string) e
 	ctx, stop, done := interrupts(ctx)
 	config.Stop = stop
 	summary, err := run.Execute(ctx, config)
+	if left, ok := errors.AsType[*run.LeftBehindError](err); ok {
+		if err = f.undo(ctx, env, left.Dir, progress); err == nil {
+			summary, err = run.Execute(ctx, config)
+		}
+	}
 	done()
 	progress.end()
+	if _, ok := errors.AsType[*run.ProblemsError](err); ok {
+		return badInput(err)
+	}
 	if err != nil {
 		return errors.Join(err, next(env, summary))
 	}
@@ -86,6 +93,27 @@ func (f *runFlags) execute(ctx context.Context, env *osenv.Env, args []string) e
 		return errors.Join(fmt.Errorf("the run ended before its plan was done (%s)", summary.Outcome), next(env, summary))
 	}
 	return f.report(env, summary, failOn)
+}
+
+// undo puts right what the run that had this machine last left behind.
+func (f *runFlags) undo(ctx context.Context, env *osenv.Env, dir string, told *progress) error {
+	source, err := openRun(dir)
+	if err != nil {
+		return err
+	}
+	config, err := f.config(env, source.Plan)
+	if err != nil {
+		return err
+	}
+	config.Resume = dir
+	undone, err := run.Undo(ctx, config)
+	if err != nil {
+		return fmt.Errorf("putting right what the run in %s left behind when it ended without warning: %w", dir, err)
+	}
+	for _, text := range undone {
+		told.show(run.Event{Kind: undoneEvent, Dir: dir, Text: text})
+	}
+	return nil
 }
 
 // next tells what to do after a run that is not done.
@@ -166,7 +194,7 @@ func lockDir(env *osenv.Env) string {
 	if dir, ok := env.LookupEnv("BAKEOFF_LOCK_DIR"); ok {
 		return dir
 	}
-	return filepath.Join(os.TempDir(), "bakeoff-lock")
+	return "/tmp/bakeoff-lock" // not TMPDIR, which differs between users
 }
 
 // dryRun looks for everything that would keep the plan from being measured.
@@ -175,26 +203,24 @@ func dryRun(ctx context.Context, env *osenv.Env, config run.Config) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range problems {
-		fmt.Fprintln(env.Stdout, p)
-	}
 	if len(problems) > 0 {
-		return badInput(fmt.Errorf("%d things are in the way of this plan on this machine", len(problems)))
+		return badInput(&run.ProblemsError{Problems: problems})
 	}
 	e, err := config.Plan.Estimate()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stdout, "Nothing is in the way: %d trials in %d blocks, about %s.\n", e.Trials, e.Blocks, e.Time)
+	fmt.Fprintf(env.Stdout, "Nothing is in the way: %d trials in %d blocks, about %s.\n", e.Trials, e.Blocks, about(e.Time))
 	return nil
 }
 
 // interrupts turns the first Ctrl-C into a stop after the trial under way, and
-// a second one, SIGTERM or SIGHUP into an end at once.
+// a second one, or any other signal that ends, into an end at once.
 func interrupts(ctx context.Context) (context.Context, <-chan struct{}, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, ending()...)
+	endOutlive := outlive()
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		asked := false
@@ -214,6 +240,7 @@ func interrupts(ctx context.Context) (context.Context, <-chan struct{}, func()) 
 	}()
 	return ctx, stop, func() {
 		signal.Stop(signals)
+		endOutlive()
 		close(ended)
 	}
 }

@@ -39,11 +39,8 @@ the one that stands beside it. It exits with 3 on any difference.`,
 		}
 		v := verification{Record: checked, Published: rootHash}
 		if checked.OK() {
-			if v.Reports, err = recompute(args[0]); err != nil {
-				return err
-			}
-			if v.Audit, err = auditReport(args[0]); err != nil {
-				return err
+			if err := v.judge(args[0]); err != nil {
+				v.Failed = err.Error()
 			}
 		}
 		if err := v.print(cmd.OutOrStdout(), asJSON); err != nil {
@@ -62,6 +59,30 @@ type verification struct {
 	// Audit re-derives every number of the written JSON report, by other code
 	// than that which wrote it; nil where no report is written.
 	Audit *claim.Audit `json:"audit,omitempty"`
+	// Failed says why the reports could not be worked out again.
+	Failed string `json:"failed,omitempty"`
+}
+
+// judge works the reports out again, and audits the written one.
+func (v *verification) judge(dir string) (err error) {
+	if v.Reports, err = recompute(dir); err != nil {
+		return err
+	}
+	v.Audit, err = auditReport(dir)
+	if v.differs() != "" {
+		return nil // one that cannot be read differs, too
+	}
+	return err
+}
+
+// differs names the first report that is not what the record gives; "" for none.
+func (v *verification) differs() string {
+	for _, x := range v.Reports {
+		if x.State == "differs" {
+			return x.File
+		}
+	}
+	return ""
 }
 
 // reportVerdict says whether a written report is what the record gives now.
@@ -187,10 +208,11 @@ func (v verification) verdict() error {
 	case v.Published != "" && v.Published != v.Record.RootHash:
 		return invalid("the record's root hash is %s, not the published %s", v.Record.RootHash, v.Published)
 	}
-	for _, x := range v.Reports {
-		if x.State == "differs" {
-			return invalid("%s is not what the record gives; write it again with bakeoff report, or distrust it", x.File)
-		}
+	if v.Failed != "" {
+		return invalid("the reports cannot be worked out again: %s", v.Failed)
+	}
+	if file := v.differs(); file != "" {
+		return invalid("%s is not what the record gives; write it again with bakeoff report, or distrust it", file)
 	}
 	if v.Audit != nil && v.Audit.Raised() > 0 {
 		return invalid("%d numbers of %s do not follow from the record", v.Audit.Raised(), v.Audit.File)
