@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,7 +108,7 @@ func tryLock(f *os.File, path string) error {
 		if holder == nil || alive(holder.PID) || began >= dyingPatience {
 			return &LockedError{Path: path, Holder: holder}
 		}
-		time.Sleep(50 * time.Millisecond)
+		pause(context.Background(), 50*time.Millisecond, nil)
 	}
 }
 

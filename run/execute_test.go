@@ -268,26 +268,6 @@ func TestSettingThatCannotBePutBack(t *testing.T) {
 	verified(t, s.Dir)
 }
 
-func TestUnreadableSettingIsLeftAlone(t *testing.T) {
-	agent := newFake()
-	p := parse(t, strings.ReplaceAll(fakePlan, "vm.dirty_ratio", "vm.nonesuch"))
-	agent.settings["vm.nonesuch"] = "1"
-	agent.fault = func(_ context.Context, m string, n int) error {
-		if m == "Check" && n == len(p.Cells()) {
-			delete(agent.settings, "vm.nonesuch")
-		}
-		return nil
-	}
-	s, err := Execute(context.Background(), newConfig(t, p, agent))
-	if err == nil || !strings.Contains(err.Error(), "vm.nonesuch cannot be read, so it could not be put back") {
-		t.Errorf("summary %+v, %v", s, err)
-	}
-	if agent.settings["vm.nonesuch"] != "" {
-		t.Error("it was set")
-	}
-	agent.untouched(t)
-}
-
 func TestStallIsBroken(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	agent := newFake()
