@@ -117,7 +117,7 @@ type service struct {
 
 func pageOf(r *analysis.Result) *page {
 	n := namesOf(r)
-	p := &page{Result: r, Stamps: stamps(r), Figures: drawAll(r.Charts), Values: valueTables(r, n), Gates: gateTable(r), Warnings: warningTable(r)}
+	p := &page{Result: r, Stamps: stamps(r), Figures: drawAll(r), Values: valueTables(r, n), Gates: gateTable(r), Warnings: warningTable(r)}
 	primary, rest := primaries(r)
 	p.Family = familyText(primary)
 	p.Common = commonMethod(primary)
@@ -221,7 +221,8 @@ func verdicts(findings []analysis.Finding, n names, spelled bool) ([]verdict, st
 }
 
 // drawAll draws the charts, those of a group side by side.
-func drawAll(charts []analysis.Chart) []figureGroup {
+func drawAll(r *analysis.Result) []figureGroup {
+	charts := r.Charts
 	var out []figureGroup
 	for i := 0; i < len(charts); {
 		j := i + 1
@@ -231,7 +232,10 @@ func drawAll(charts []analysis.Chart) []figureGroup {
 		group := figureGroup{Paired: j-i > 1}
 		from, to := sharedX(charts[i:j])
 		for k := i; k < j; k++ {
-			group.Figures = append(group.Figures, drawOne(charts[k], k+1, group.Paired, from, to))
+			group.Figures = append(group.Figures, drawOne(charts[k], k+1, group.Paired, figure.Options{XFrom: from, XTo: to, Printed: r.Printed}))
+			if f := &group.Figures[k-i]; ofRecords(r.Findings) {
+				f.Caption = apartText(f.Caption)
+			}
 		}
 		out = append(out, group)
 		i = j
@@ -246,7 +250,7 @@ const (
 	narrowFigure = 340
 )
 
-func drawOne(c analysis.Chart, number int, paired bool, from, to float64) drawn {
+func drawOne(c analysis.Chart, number int, paired bool, o figure.Options) drawn {
 	id := "fig-" + strconv.Itoa(number)
 	wide := float64(wideFigure)
 	if paired {
@@ -254,9 +258,17 @@ func drawOne(c analysis.Chart, number int, paired bool, from, to float64) drawn 
 	}
 	draw := func(width float64, suffix string) template.HTML {
 		// figure escapes every text of the result
-		return template.HTML(figure.Draw(c, figure.Options{Width: width, ID: id + suffix, XFrom: from, XTo: to}).SVG)
+		o.Width, o.ID = width, id+suffix
+		return template.HTML(figure.Draw(c, o).SVG)
 	}
-	return drawn{Number: number, ID: id, Title: c.Title, Caption: c.Caption, Wide: draw(wide, "w"), Narrow: draw(narrowFigure, "n"), Data: chartTable(c)}
+	return drawn{Number: number, ID: id, Title: c.Title, Caption: c.Caption, Wide: draw(wide, "w"), Narrow: draw(narrowFigure, "n"), Data: chartTable(c, o.Printed)}
+}
+
+// apartText corrects a caption that speaks of blocks where the records compared
+// have none in common.
+func apartText(caption string) string {
+	return strings.NewReplacer("the verdicts rest on differences inside blocks", "the records were not interleaved",
+		"means over the blocks", "means over the trials").Replace(caption)
 }
 
 // sharedX returns the span of x that charts over time of one group share.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"bakeoff/analysis"
+	"bakeoff/report/figure"
 	"bakeoff/report/quantity"
 )
 
@@ -134,7 +135,7 @@ func givenTable(t analysis.Table) table {
 
 // chartTable lists the data of a figure, as its text alternative; without rows
 // where the figure holds more than a reader would read.
-func chartTable(c analysis.Chart) table {
+func chartTable(c analysis.Chart, printed bool) table {
 	t := table{Title: "Data of this figure"}
 	count, intervals := 0, false
 	for _, s := range c.Series {
@@ -162,9 +163,14 @@ func chartTable(c analysis.Chart) table {
 			if several {
 				row = append(row, s.Name)
 			}
-			row = append(row, pointName(c, s, i), quantity.Significant(v, c.YUnit, 4))
-			if intervals {
-				row = append(row, bound(s.Low, i, c.YUnit), bound(s.High, i, c.YUnit))
+			row = append(row, pointName(c, s, i))
+			if printed && c.Kind == analysis.BarChart {
+				row = append(row, printedPoint(c, s, i, intervals)...)
+			} else {
+				row = append(row, pointValue(c, v))
+				if intervals {
+					row = append(row, bound(c, s.Low, i), bound(c, s.High, i))
+				}
 			}
 			t.add(row...)
 		}
@@ -172,11 +178,39 @@ func chartTable(c analysis.Chart) table {
 	return t
 }
 
-func bound(list []float64, i int, unit string) string {
+// pointValue writes a value of a figure in the unit of its axis.
+func pointValue(c analysis.Chart, v float64) string {
+	if figure.Percent(c) {
+		s := quantity.FractionOf()
+		return s.With(v, s.Decimals(v, 4))
+	}
+	return quantity.Significant(v, figure.ValueUnit(c), 4)
+}
+
+// printedPoint writes a printed figure with the digits that it was printed with,
+// and what they leave open with one more.
+func printedPoint(c analysis.Chart, s analysis.Series, i int, intervals bool) []string {
+	scale := quantity.For(figure.ValueUnit(c), s.Y[i])
+	width := 0.0
+	if i < len(s.Low) && i < len(s.High) {
+		width = s.High[i] - s.Low[i]
+	}
+	d := scale.Printed(s.Y[i], width)
+	row := []string{scale.With(s.Y[i], d)}
+	if !intervals {
+		return row
+	}
+	if width == 0 {
+		return append(row, quantity.Nothing, quantity.Nothing)
+	}
+	return append(row, scale.With(s.Low[i], d+1), scale.With(s.High[i], d+1))
+}
+
+func bound(c analysis.Chart, list []float64, i int) string {
 	if i >= len(list) {
 		return quantity.Nothing
 	}
-	return quantity.Significant(list[i], unit, 4)
+	return pointValue(c, list[i])
 }
 
 func pointName(c analysis.Chart, s analysis.Series, i int) string {

@@ -35,6 +35,8 @@ type Options struct {
 	// XFrom and XTo, where they differ, fix the x axis, so that charts of a group
 	// can be read one against the other.
 	XFrom, XTo float64
+	// Printed is set for printed figures: bars carry the digits that were printed.
+	Printed bool
 }
 
 // narrowBelow is the width under which names stand above their bars and keys
@@ -61,7 +63,7 @@ func Draw(c analysis.Chart, o Options) Drawing {
 		s.rect("frame", "", 0.5, 0.5, s.width-1, s.height-1)
 		s.word(word{x: s.width / 2, y: 35, text: "No data to draw", anchor: atMiddle, class: "muted"})
 	case c.Kind == analysis.BarChart, c.Kind == analysis.ForestChart, c.Kind == analysis.StackChart:
-		drawRows(s, c)
+		drawRows(s, c, o.Printed)
 	default:
 		drawPlot(s, c, o)
 	}

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"math"
+	"slices"
 
 	"bakeoff/analysis"
 	"bakeoff/report/quantity"
@@ -106,7 +107,7 @@ func (p *plot) vertical() (span, quantity.Scale, string) {
 	}
 	title, unit := splitUnit(c.YLabel, c.YUnit)
 	scale := quantity.For(unit, r.low, r.high)
-	if c.Kind == analysis.TimeChart && unit == "1" && r.low >= 0 && r.high < 1.1 { // a busy share, as people read it
+	if Percent(c) {
 		scale = quantity.FractionOf()
 	}
 	p.yTitle = withUnit(title, scale.Unit)
@@ -290,4 +291,31 @@ func (p *plot) feet(s *scene) {
 		centre = s.width / 2
 	}
 	s.height = s.axisTitle(p.xTitle, centre, bottom+36)
+}
+
+// Percent reports whether a chart over time shows fractions, as of busy time: its
+// axis has them as percentages.
+func Percent(c analysis.Chart) bool {
+	if _, unit := splitUnit(c.YLabel, c.YUnit); unit != "1" || c.Kind != analysis.TimeChart {
+		return false
+	}
+	for _, s := range c.Series {
+		for _, list := range [][]float64{s.Y, s.Low, s.High} {
+			if slices.ContainsFunc(list, func(v float64) bool { return v < 0 || v >= 1.1 }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// ValueUnit is the base unit of a chart's values, where it is given or stands in
+// the title of their axis.
+func ValueUnit(c analysis.Chart) string {
+	if c.Kind == analysis.BarChart || c.Kind == analysis.ForestChart || c.Kind == analysis.StackChart {
+		_, unit := axisTitle(c)
+		return unit
+	}
+	_, unit := splitUnit(c.YLabel, c.YUnit)
+	return unit
 }

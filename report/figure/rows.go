@@ -81,13 +81,14 @@ type grid struct {
 	log      bool
 	below    bool // values are printed below the names
 	headings bool
+	printed  bool    // values are printed figures, whose intervals are of their digits
 	ceiling  float64 // of the values
 }
 
 // drawRows draws a bar, forest or stack chart.
-func drawRows(s *scene, c analysis.Chart) {
+func drawRows(s *scene, c analysis.Chart, printed bool) {
 	title, unit := axisTitle(c)
-	g := &grid{rows: rowsOf(c), narrow: s.width < narrowBelow, unit: unit, log: rowsLog(c), edge: s.width - 2}
+	g := &grid{rows: rowsOf(c), narrow: s.width < narrowBelow, unit: unit, printed: printed && c.Kind == analysis.BarChart, log: rowsLog(c), edge: s.width - 2}
 	g.headings = slices.ContainsFunc(g.rows, func(r row) bool { return r.heading })
 	domain := rowsDomain(c, g.log)
 	g.scale, g.ceiling = quantity.For(unit, domain.low, domain.high), domain.high
@@ -123,7 +124,7 @@ func (g *grid) describe(c analysis.Chart) {
 			continue
 		}
 		if c.Kind == analysis.StackChart {
-			r.value = g.scale.Number(sums[r.name], g.stackDecimals())
+			r.value = g.scale.With(sums[r.name], g.stackDecimals())
 			continue
 		}
 		s := c.Series[r.series]
@@ -134,16 +135,18 @@ func (g *grid) describe(c analysis.Chart) {
 	}
 }
 
-// valueText writes a value, in a forest chart with its interval: in the axis'
-// scale, or with a unit of its own where the axis has no common scale or one that
-// is far too large.
+// valueText writes a value with its unit, in a forest chart with its interval: in
+// the axis' scale, or in one of its own where the axis has no common scale or one
+// that is far too large.
 func (g *grid) valueText(c analysis.Chart, v, low, high float64) string {
-	scale, unit := g.scale, ""
+	scale := g.scale
 	if g.log && g.unit != "" || math.Abs(v) < scale.Factor/100 && v != 0 {
 		scale = quantity.For(g.unit, v)
-		unit = quantity.Space + scale.Unit
 	}
 	d := scale.DecimalsWithin(v, low, high, 4)
+	if g.printed {
+		d = scale.Printed(v, high-low)
+	}
 	if c.Kind == analysis.ForestChart && g.unit == "" {
 		d = quantity.RatioDecimals(v, low, high)
 	}
@@ -151,7 +154,7 @@ func (g *grid) valueText(c analysis.Chart, v, low, high float64) string {
 	if c.Kind == analysis.ForestChart && !math.IsNaN(low) && !math.IsNaN(high) {
 		text += " " + scale.Interval(low, high, d)
 	}
-	return shorten(strings.TrimRight(text+unit, quantity.Space), textSize, 250)
+	return shorten(strings.TrimRight(text+quantity.Space+scale.Unit, quantity.Space), textSize, 250)
 }
 
 // stackDecimals are those of the parts and totals of a stack: alike, since they add up.

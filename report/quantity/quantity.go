@@ -92,10 +92,20 @@ func prefixes(unit string) []prefix {
 	case "%", "°C", "x":
 		return []prefix{{1, ""}}
 	}
+	if Money(unit) {
+		return []prefix{{1, ""}}
+	}
 	if !strings.HasPrefix(unit, "ops/") && strings.ContainsAny(unit, " 0123456789") || prefixed(unit) { // takes no (second) prefix
 		return []prefix{{1, ""}}
 	}
 	return up
+}
+
+// Money reports whether a unit is a currency by its code (ISO 4217), as USD.
+// Amounts of money are written in full.
+func Money(unit string) bool {
+	const codes = "AED ARS AUD BRL CAD CHF CLP CNY COP CZK DKK EUR GBP HKD HUF IDR ILS INR JPY KRW MXN MYR NOK NZD PHP PLN RON RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR"
+	return len(unit) == 3 && slices.Contains(strings.Fields(codes), unit)
 }
 
 // prefixed reports whether a unit carries a prefix already, as printed figures' do:
@@ -135,7 +145,27 @@ func (s Scale) Number(v float64, decimals int) string {
 	if v == 0 {
 		return "0"
 	}
+	if Money(s.Unit) {
+		return thousands(Fixed(v/s.Factor, decimals))
+	}
 	return Fixed(v/s.Factor, decimals)
+}
+
+// thousands parts the digits before the point by threes.
+func thousands(text string) string {
+	whole, rest, _ := strings.Cut(text, ".")
+	digits := strings.TrimPrefix(whole, "−")
+	if strings.Trim(digits, "0123456789") != "" {
+		return text
+	}
+	sign := len(whole) - len(digits)
+	for at := len(whole) - 3; at > sign; at -= 3 {
+		whole = whole[:at] + "," + whole[at:]
+	}
+	if rest == "" {
+		return whole
+	}
+	return whole + "." + rest
 }
 
 // With writes v in this scale with that many decimals and its unit.
@@ -161,6 +191,15 @@ func (s Scale) DecimalsWithin(centre, low, high float64, digits int) int {
 		n = max(n, min(decimals(half, 2), n+3))
 	}
 	return n
+}
+
+// Printed returns the decimals that a figure was printed with: the width that its
+// digits leave open is a unit of the last one. Without a width it is exact.
+func (s Scale) Printed(v, width float64) int {
+	if !(width > 0) || math.IsInf(width, 0) {
+		return min(s.Exact(v), 6)
+	}
+	return min(max(int(math.Ceil(-math.Log10(width/s.Factor)-1e-6)), 0), 9)
 }
 
 // RatioDecimals returns the decimals for a ratio with its interval: three, fewer

@@ -150,3 +150,28 @@ func TestIntervalKeepsDigits(t *testing.T) {
 		}
 	}
 }
+
+func TestMoneyIsWrittenInFull(t *testing.T) {
+	for v, want := range map[float64]string{31823.62: "31,823.62", -1234567: "−1,234,567.00", 999.5: "999.50", 0: "0"} {
+		s := For("USD", v)
+		if got := s.With(v, 2); got != want+Space+"USD" {
+			t.Errorf("%v USD is written %q", v, got)
+		}
+	}
+	if s := For("TPM", 3e6); s.Unit != "M"+Space+"TPM" {
+		t.Errorf("transactions a minute are scaled to %q", s.Unit)
+	}
+}
+
+func TestPrintedDigits(t *testing.T) {
+	for _, c := range []struct {
+		unit     string
+		v, width float64
+		want     string
+	}{{"W", 410, 1, "410"}, {"W", 450, 0.1, "450.0"}, {"USD", 31823.62, 0.01, "31,823.62"}, {"TPM", 720672, 1, "720.672"}, {"Gb/s", 25, 0, "25"}, {"W", 0.5, 0.1, "500"}, {"ops/s", 64282530, 100, "64.2825"}} {
+		s := For(c.unit, c.v)
+		if got := s.Number(c.v, s.Printed(c.v, c.width)); got != c.want {
+			t.Errorf("%v %s open by %v is written %q, want %q", c.v, c.unit, c.width, got, c.want)
+		}
+	}
+}
