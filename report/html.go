@@ -155,7 +155,7 @@ func (p *page) contents() []section {
 		{"answer", "Answer", true},
 		{"verdicts", "Verdicts", true},
 		{"figures", "Figures", len(p.Figures) > 0},
-		{"values", "Measured values", len(p.Values) > 0 || p.Rest != nil},
+		{"values", p.ValuesTitle(), len(p.Values) > 0 || p.Rest != nil},
 		{"validity", "Validity", true},
 		{"noise", "Noise floor", true},
 		{"configuration", "Configuration", true},
@@ -173,6 +173,14 @@ func (p *page) contents() []section {
 		}
 	}
 	return out
+}
+
+// ValuesTitle is the title of the section of values.
+func (p *page) ValuesTitle() string {
+	if p.Result.Printed {
+		return "Printed values"
+	}
+	return "Measured values"
 }
 
 // Has reports whether the page has a section; for the template.
@@ -199,7 +207,7 @@ func verdicts(findings []analysis.Finding, n names, spelled bool) ([]verdict, st
 			Factor: f.Factor, Where: where(f), Margin: marginText(f.Margin), Details: details(f, spelled)}
 		v.Effect, v.Interval = effectText(f)
 		v.Change, v.Changes = changeText(f)
-		v.Base, v.Against = valuesText(f)
+		v.Base, v.Against = n.valuesText(f)
 		if utf8.RuneCountInString(f.Base) <= 24 && utf8.RuneCountInString(f.Against) <= 24 { // longer ones stand in the comparison
 			v.BaseName, v.AgainstName = f.Base, f.Against
 		}

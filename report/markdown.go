@@ -41,7 +41,7 @@ func (m *markdown) page(p *page) {
 	if p.Rest != nil {
 		values = append(slices.Clone(values), *p.Rest)
 	}
-	m.section("Measured values", values...)
+	m.section(p.ValuesTitle(), values...)
 	m.heading(2, "Validity")
 	m.tableOr(p.Gates, "No validity gate looked at these figures.")
 	m.tableOr(p.Warnings, "No gate left a warning.")
@@ -141,6 +141,9 @@ func (m *markdown) configuration(p *page) {
 	}
 	for _, t := range p.Shared {
 		m.table(t)
+	}
+	if len(p.Differs.Rows)+len(p.Settings.Rows)+len(p.Services)+len(p.Shared) == 0 {
+		m.paragraph("No configuration was recorded.")
 	}
 }
 

@@ -149,10 +149,14 @@ func changeText(f analysis.Finding) (change, interval string) {
 }
 
 // valuesText writes both values of a finding in one scale. Those of an interaction
-// of ratios are ratios themselves, whatever the measure's unit.
-func valuesText(f analysis.Finding) (base, against string) {
+// of ratios are ratios themselves, whatever the measure's unit; printed figures
+// keep their digits.
+func (n names) valuesText(f analysis.Finding) (base, against string) {
 	if f.Kind == analysis.Interaction && f.Scale != "difference" {
 		return ratioText(f.BaseValue), ratioText(f.AgainstValue)
+	}
+	if base, against, ok := n.printedTexts(f); ok {
+		return base, against
 	}
 	small, large := math.Abs(f.BaseValue), math.Abs(f.AgainstValue)
 	if small > large {
@@ -164,6 +168,22 @@ func valuesText(f analysis.Finding) (base, against string) {
 	s := scale(f.Measure, f.Unit, f.BaseValue, f.AgainstValue)
 	d := max(s.Decimals(large, 4), s.Decimals(small, 3))
 	return s.With(f.BaseValue, d), s.With(f.AgainstValue, d)
+}
+
+// printedTexts writes the values of a finding that are single printed figures.
+func (n names) printedTexts(f analysis.Finding) (base, against string, ok bool) {
+	var widths []float64
+	for _, v := range []float64{f.BaseValue, f.AgainstValue} {
+		i := slices.IndexFunc(n.result.Cells, func(c analysis.CellSummary) bool {
+			return c.Measure == f.Measure && c.Workload == f.Workload && c.N == 1 && c.Center == v
+		})
+		if !n.result.Printed || i < 0 {
+			return "", "", false
+		}
+		widths = append(widths, n.result.Cells[i].High-n.result.Cells[i].Low)
+	}
+	s := scale(f.Measure, f.Unit, f.BaseValue, f.AgainstValue)
+	return s.With(f.BaseValue, s.Printed(f.BaseValue, widths[0])), s.With(f.AgainstValue, s.Printed(f.AgainstValue, widths[1])), true
 }
 
 func ratioText(v float64) string {

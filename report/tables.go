@@ -95,7 +95,7 @@ func verdictTable(findings []analysis.Finding, n names) table {
 		m := n.measure(f.Measure, f.Workload)
 		effect, interval := effectText(f)
 		change, _ := changeText(f)
-		base, against := valuesText(f)
+		base, against := n.valuesText(f)
 		t.add(string(f.Verdict), n.title(m), compared(f), effect, interval, change, base, against, strconv.Itoa(f.N), marginText(f.Margin))
 	}
 	return t
@@ -165,7 +165,7 @@ func descriptiveTable(findings []analysis.Finding, n names) table {
 	for _, f := range findings {
 		m := n.measure(f.Measure, f.Workload)
 		effect, interval := effectText(f)
-		base, against := valuesText(f)
+		base, against := n.valuesText(f)
 		t.add(n.title(m), compared(f), base, against, effect, interval, strconv.Itoa(f.N))
 	}
 	return t

@@ -54,9 +54,23 @@ func primaryValues(r *analysis.Result, n names, m analysis.Measure) table {
 		unit = " (" + s.Unit + ")"
 	}
 	t := table{Title: n.title(m) + unit, Caption: "Centre over the valid trials with its 95 % interval, which describes each cell alone; comparisons are in the verdicts."}
+	rows := measuredRows
+	if printedOnce(r, cells) {
+		rows, t.Caption = printedRows, "As printed, with what the printed digits leave open; comparisons are in the verdicts."
+	}
 	if b := better(m.Better); b != "" {
 		t.Caption = strings.ToUpper(b[:1]) + b[1:] + ". " + t.Caption
 	}
+	rows(&t, n, cells, s)
+	return t
+}
+
+// printedOnce reports whether each cell holds one printed figure.
+func printedOnce(r *analysis.Result, cells []analysis.CellSummary) bool {
+	return r.Printed && !slices.ContainsFunc(cells, func(c analysis.CellSummary) bool { return c.N != 1 })
+}
+
+func measuredRows(t *table, n names, cells []analysis.CellSummary, s quantity.Scale) {
 	t.Columns = append(text(n.factors...), numeric("n", "Centre", "95 % interval", "Variation (CV)", "Least", "Most")...)
 	for _, c := range cells {
 		row := levels(n, c.Cell)
@@ -70,7 +84,20 @@ func primaryValues(r *analysis.Result, n names, m analysis.Measure) table {
 		}
 		t.add(append(row, strconv.Itoa(c.N), s.Number(c.Center, d), interval, cv, s.Number(c.Min, d), s.Number(c.Max, d))...)
 	}
-	return t
+}
+
+// printedRows lists figures with the digits that they were printed with, and what
+// these leave open with one digit more.
+func printedRows(t *table, n names, cells []analysis.CellSummary, s quantity.Scale) {
+	t.Columns = append(text(n.factors...), numeric("Printed", "Left open by the digits")...)
+	for _, c := range cells {
+		d := s.Printed(c.Center, c.High-c.Low)
+		open := quantity.Nothing
+		if c.High > c.Low {
+			open = s.Number(c.Low, d+1) + " to " + s.Number(c.High, d+1)
+		}
+		t.add(append(levels(n, c.Cell), s.Number(c.Center, d), open)...)
+	}
 }
 
 // levels lists a cell's levels in the order of the factors.
@@ -134,25 +161,33 @@ func cellsOf(r *analysis.Result, measures []analysis.Measure) []record.Cell {
 }
 
 func centreTable(r *analysis.Result, measures []analysis.Measure, cells []record.Cell) table {
-	t := table{Passable: true, Caption: "Centres over the valid trials. No verdict is given on these."}
+	t := table{Caption: "Centres over the valid trials. No verdict is given on these."}
+	if r.Printed {
+		t.Caption = "As printed. No verdict is given on these."
+	}
 	for _, m := range measures {
-		centres := map[string]float64{}
+		centres := map[string]analysis.CellSummary{}
 		var all []float64
-		for _, c := range summariesOf(r, m) {
-			centres[c.Cell.Key()] = c.Center
+		summaries := summariesOf(r, m)
+		for _, c := range summaries {
+			centres[c.Cell.Key()] = c
 			all = append(all, c.Center)
 		}
 		s := scale(m.Name, m.Unit, all...)
 		row := []string{headed(orElse(m.Title, m.Name), s)}
 		found := false
-		for _, c := range cells {
-			v, ok := centres[c.Key()]
+		for _, cell := range cells {
+			c, ok := centres[cell.Key()]
 			if !ok {
 				row = append(row, quantity.Nothing)
 				continue
 			}
 			found = true
-			row = append(row, s.Number(v, s.Decimals(v, 4)))
+			d := s.Decimals(c.Center, 4)
+			if printedOnce(r, summaries) {
+				d = s.Printed(c.Center, c.High-c.Low)
+			}
+			row = append(row, s.Number(c.Center, d))
 		}
 		if found {
 			t.add(row...)

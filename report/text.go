@@ -63,7 +63,7 @@ func (t *terminal) summary(r *analysis.Result) {
 
 func (t *terminal) finding(f analysis.Finding, n names) {
 	effect, interval := effectText(f)
-	base, against := valuesText(f)
+	base, against := n.valuesText(f)
 	word := string(f.Verdict)
 	head := t.paint(f.Verdict, fmt.Sprintf("%s %-12s", sign(f.Verdict), word))
 	t.buf.WriteString(head + " " + n.title(n.measure(f.Measure, f.Workload)) + ", " + compared(f) + "\n")
