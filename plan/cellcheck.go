@@ -147,13 +147,14 @@ func (c cellCheck) engines(catalog Catalog) {
 func (c cellCheck) engine(w Workload, e Engine) {
 	key := "workloads." + w.Name
 	entry := c.tree.get("workloads").get(w.Name)
-	before := len(c.all)
+	before := c.noted
 	c.section(key, entry, field{keys: append(workloadFields(), engineFields(e)...)})
 	line := c.at("workloads", w.Name, "engine")
 	switch {
 	case e.Target && w.Service == "" && w.Target == "":
 		c.add(line, key, "no service and no target", "what is under load", "write service: NAME, or target: URL")
-	case len(c.all) == before && e.Check != nil:
+	case w.Service != "" && c.tree.get("services").get(w.Service) == nil: // noted already
+	case c.noted == before && e.Check != nil:
 		if err := e.Check(w); err != nil {
 			c.add(line, key, "what the engine "+e.Name+" refuses: "+err.Error(), "parameters that it takes", "")
 		}

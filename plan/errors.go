@@ -68,12 +68,18 @@ type faults struct {
 	file string
 	all  Errors
 	seen map[Error]bool
+	// noted counts what was added, repeats included.
+	noted int
+	// keys gives what a workload of the description may have, nil where that
+	// is not known before the cells are.
+	keys func(workload *node) []string
 	// lenient leaves keys unnoted that must be there: levels may set them.
 	lenient bool
 }
 
 // add notes a fault at a line.
 func (f *faults) add(line int, key, found, expected, mend string) {
+	f.noted++
 	e := Error{f.file, line, key, found, expected, mend}
 	if f.seen[e] || f.full() {
 		return
@@ -166,6 +172,31 @@ func oneOf(names []string) string {
 		return names[0]
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}
+
+// maxNames bounds how many names a choice lists.
+const maxNames = 8
+
+// someOf lists what s may have been meant to be, the nearest first.
+func someOf(s string, names []string) string {
+	if near := Nearest(s, names); near != "" {
+		rest := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == near })
+		if len(names) > maxNames {
+			slices.SortStableFunc(rest, func(a, b string) int {
+				return cmp.Compare(distance(strings.ToLower(s), strings.ToLower(a)), distance(strings.ToLower(s), strings.ToLower(b)))
+			})
+		}
+		names = append([]string{near}, rest...)
+	}
+	return few(names)
+}
+
+// few lists names as a choice, the first of many.
+func few(names []string) string {
+	if len(names) <= maxNames {
+		return oneOf(names)
+	}
+	return strings.Join(names[:maxNames], ", ") + fmt.Sprintf(" or one of %d more", len(names)-maxNames)
 }
 
 // meant suggests the nearest name, or nothing.

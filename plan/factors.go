@@ -77,7 +77,7 @@ func (f *faults) readSets(key string, level, tree *node) []Assignment {
 					f.add(p.line, join(key, p.key), fmt.Sprintf("%s, which line %d sets too", keys, before.Line), "each value set once in a level", "remove one of the two")
 				}
 			}
-			f.checkPath(keys, p.line)
+			f.checkPath(tree, keys, p.line)
 			out = append(out, Assignment{Path: keys.String(), Value: p.value.plain(), Line: p.line, keys: keys, value: p.value})
 		}
 	}
@@ -102,10 +102,27 @@ func (f *faults) checkSamePaths(key string, factor Factor) {
 
 func (f *faults) missing(key string, l Level, have, want []string, other string) {
 	for _, path := range want {
-		if !slices.Contains(have, path) {
-			f.add(l.Line, key, "no value for "+path, fmt.Sprintf("the same paths in every level (%s sets it)", other), "write "+path+": and its value in this level too")
+		if slices.Contains(have, path) {
+			continue
+		}
+		mend := "write " + path + ": and its value in this level too"
+		if near := misspelt(path, have, want); near != "" {
+			mend = "is one of " + near + " and " + path + " misspelt?"
+		}
+		f.add(l.Line, key, "no value for "+path, fmt.Sprintf("the same paths in every level (%s sets it)", other), mend)
+	}
+}
+
+// misspelt returns the path of have alone that differs from the one given by
+// little more than a letter or two of its last key, "" where there is none.
+func misspelt(path string, have, want []string) string {
+	dot := strings.LastIndexByte(path, '.') + 1
+	for _, h := range have {
+		if last, same := strings.CutPrefix(h, path[:dot]); same && !slices.Contains(want, h) && Nearest(last, []string{path[dot:]}) != "" {
+			return h
 		}
 	}
+	return ""
 }
 
 // checkCollisions notes paths that two factors set.

@@ -96,7 +96,7 @@ func TestFaults(t *testing.T) {
 		{"no path", "workloads.get.value_size: 4K", "4K: 4", 10, []string{"begins with hosts, services, workloads or settings"}},
 		{"short path", "workloads.get.value_size: 4K", "workloads.get: 4", 10, []string{"at least three parts"}},
 		{"path to nothing", "workloads.get.value_size: 4K", "workloads.gte.value_size: 4K", 10, []string{`found "gte"`, "did you mean get?"}},
-		{"path to no key", "{workloads.get.value_size: 4K}", "{workloads.get.valuesize: 4K}", 10, []string{"no value for workloads.get.value_size"}},
+		{"path to no key", "{workloads.get.value_size: 4K}", "{workloads.get.valuesize: 4K}", 10, []string{`workloads.get.valuesize: found the unknown key "valuesize"`, "did you mean value_size?"}},
 		{"path to no host key", "workloads.get.value_size: 4K", "hosts.far.prise: 4", 10, []string{"did you mean price?"}},
 		{"path below text", "workloads.get.value_size: 4K", "hosts.far.price.usd: 4", 10, []string{"a path that ends with price"}},
 		{"path below ready", "workloads.get.value_size: 4K", "services.redis.ready.timeot: 4s", 10, []string{"did you mean timeout?"}},
@@ -157,6 +157,51 @@ func TestFaults(t *testing.T) {
 			_, err := Parse("plan.yaml", []byte(src), testCatalog{})
 			checkFault(t, err, tt.line, tt.want)
 		})
+	}
+}
+
+// TestOneFaultOnce shows mistakes that are one each, however many cells and checks
+// meet them.
+func TestOneFaultOnce(t *testing.T) {
+	overridden := strings.Replace(strings.Replace(good, "{workloads.get.value_size: 32}", "{workloads.get.connections: 1}", 1),
+		"{workloads.get.value_size: 4K}", "{workloads.get.connections: 2}", 1)
+	tests := map[string]struct{ src, want string }{
+		"parameter":            {strings.Replace(good, "window: 5s", `window: 5s, conections: 4, ratio: "0:0"`, 1), `plan.yaml:6: workloads.get.conections: found the unknown key "conections", expected connections, `},
+		"service":              {strings.Replace(good, "service: redis", "service: reds", 1), `plan.yaml:6: workloads.get.service: found "reds", expected a service of this plan: redis; did you mean redis?`},
+		"path in one level":    {strings.Replace(overridden, "connections: 2", "conections: 2", 1), `plan.yaml:10: workloads.get.conections: found the unknown key "conections"`},
+		"path in every level":  {strings.ReplaceAll(overridden, "connections: 2", "connections: 010"), `plan.yaml:10: workloads.get.connections: found "010", expected a count`},
+		"overridden parameter": {strings.Replace(overridden, "window: 5s", "window: 5s, connections: 010", 1), `plan.yaml:6: workloads.get.connections: found "010", expected a count`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse("plan.yaml", []byte(tt.src), testCatalog{})
+			if all, _ := errors.AsType[Errors](err); len(all) != 1 || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("want one fault, %q, found: %v", tt.want, err)
+			}
+		})
+	}
+}
+
+// TestPathsThatMayBeMisspelt has no engines to know keys by: two near names in two
+// levels are probably one.
+func TestPathsThatMayBeMisspelt(t *testing.T) {
+	src := strings.Replace(good, "{workloads.get.value_size: 4K}", "{workloads.get.valuesize: 4K}", 1)
+	_, err := Parse("plan.yaml", []byte(src), nil)
+	checkFault(t, err, 10, []string{"no value for workloads.get.value_size", "is one of workloads.get.valuesize and workloads.get.value_size misspelt?"})
+	checkFault(t, err, 9, []string{"no value for workloads.get.valuesize", "misspelt?"})
+}
+
+// TestLongChoicesAreCut lists the nearest names, and not all.
+func TestLongChoicesAreCut(t *testing.T) {
+	many := []string{"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"}
+	if got, want := someOf("kapa", many), "kappa, alpha, beta, gamma, zeta, eta, iota, delta or one of 2 more"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := someOf("gama", many[:3]), "gamma, alpha or beta"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := someOf("qqqqqqqqqqqq", many), "alpha, beta, gamma, delta, epsilon, zeta, eta, theta or one of 2 more"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

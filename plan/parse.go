@@ -27,6 +27,7 @@ func Parse(name string, src []byte, catalog Catalog) (*Plan, error) {
 	f.checkTop(top)
 
 	p := newPlan(name, src, top)
+	f.keys = workloadKeys(top, catalog)
 	p.Factors = f.readFactors(top, p.tree)
 	f.checkCollisions(p.Factors)
 	p.Factors = f.markFactors(top, p.Factors)
@@ -97,8 +98,10 @@ func withLocalHost(top *node) *node {
 // checkCells resolves every cell, notes what does not fit together, and
 // returns the cells as they will run.
 func (f *faults) checkCells(p *Plan, catalog Catalog) []Resolved {
+	f.checkOverridden(p, catalog)
 	var out []Resolved
 	used := map[string]bool{}
+	lost := false // a service is misspelt: who uses what is not known
 	for _, cell := range p.Cells() {
 		if f.full() {
 			break
@@ -119,10 +122,13 @@ func (f *faults) checkCells(p *Plan, catalog Catalog) []Resolved {
 		for _, s := range r.Services {
 			used[s.Name] = true
 		}
+		for _, w := range r.Workloads {
+			lost = lost || w.Service != "" && tree.get("services").get(w.Service) == nil
+		}
 		out = append(out, r)
 	}
 	for _, s := range p.Services {
-		if !used[s.Name] && !f.full() {
+		if !used[s.Name] && !lost && !f.full() {
 			f.add(p.tree.get("services").line, "services."+s.Name, "a service that no workload names", "a workload with service: "+s.Name, "remove it, or say always: true")
 		}
 	}

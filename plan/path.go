@@ -91,16 +91,23 @@ func (f *faults) expand(tree *node, path string, line int) []pathKeys {
 	return out
 }
 
-// checkPath notes keys of hosts, services and settings that do not exist. Keys
-// of workloads depend on the engine and are judged with it.
-func (f *faults) checkPath(keys pathKeys, line int) {
+// checkPath notes keys that do not exist. Keys of workloads depend on the engine;
+// where that is varied they are judged in the cells.
+func (f *faults) checkPath(tree *node, keys pathKeys, line int) {
+	if keys[0] == "workloads" && f.keys != nil {
+		known := f.keys(tree.get("workloads").get(keys[1]))
+		if known != nil && !slices.Contains(known, keys[2]) {
+			f.add(line, keys.String(), "the unknown key "+quote(keys[2]), someOf(keys[2], known), meant(keys[2], known))
+		}
+		return
+	}
 	table := map[string][]field{"hosts": hostFields(), "services": serviceFields(), "settings": settingFields()}[keys[0]]
 	if table == nil {
 		return
 	}
 	i := slices.IndexFunc(table, func(k field) bool { return k.name == keys[2] })
 	if i < 0 {
-		f.add(line, keys.String(), "the unknown key "+quote(keys[2]), oneOf(names(table)), meant(keys[2], names(table)))
+		f.add(line, keys.String(), "the unknown key "+quote(keys[2]), someOf(keys[2], names(table)), meant(keys[2], names(table)))
 		return
 	}
 	switch s := table[i].shape; {
@@ -108,6 +115,6 @@ func (f *faults) checkPath(keys pathKeys, line int) {
 	case s != shapeMap && s != shapeSection && s != shapeNamed:
 		f.add(line, keys.String(), "a path below "+keys[2], "a path that ends with "+keys[2], "")
 	case s == shapeSection && !slices.Contains(names(table[i].keys), keys[3]):
-		f.add(line, keys.String(), "the unknown key "+quote(keys[3]), oneOf(names(table[i].keys)), meant(keys[3], names(table[i].keys)))
+		f.add(line, keys.String(), "the unknown key "+quote(keys[3]), someOf(keys[3], names(table[i].keys)), meant(keys[3], names(table[i].keys)))
 	}
 }

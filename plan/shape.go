@@ -316,7 +316,7 @@ func (f *faults) textMap(key string, line int, n *node, want field) {
 // section judges a map by the keys that it may have.
 func (f *faults) section(key string, n *node, want field) {
 	if n.kind != mapping {
-		f.add(n.line, key, found(n), "a map with "+oneOf(names(want.keys)), "")
+		f.add(n.line, key, found(n), "a map with "+few(names(want.keys)), "")
 		return
 	}
 	for _, p := range n.pairs {
@@ -328,7 +328,7 @@ func (f *faults) section(key string, n *node, want field) {
 			f.check(join(key, p.key), p.line, p.value, field{shape: want.rest})
 		default:
 			known := names(want.keys)
-			f.add(p.line, join(key, p.key), "the unknown key "+quote(p.key), oneOf(known), meant(p.key, known))
+			f.add(p.line, join(key, p.key), "the unknown key "+quote(p.key), someOf(p.key, known), meant(p.key, known))
 		}
 	}
 	for _, k := range want.keys {
