@@ -323,19 +323,26 @@ func TestTrialRange(t *testing.T) {
 }
 
 func TestEffectTexts(t *testing.T) {
-	f := analysis.Finding{Scale: "ratio", Effect: 0.907, Low: 0.891, High: 0.924, BaseValue: 0.11e-3, AgainstValue: 0.09977e-3, Unit: "s"}
+	f := analysis.Finding{Scale: "ratio", N: 8, Effect: 0.907, Low: 0.891, High: 0.924, BaseValue: 0.11e-3, AgainstValue: 0.09977e-3, Unit: "s"}
 	effect, interval := effectText(f)
 	change, changes := changeText(f)
 	if effect != "0.907×" || interval != "[0.891, 0.924]" || change != "9.3\u00a0% lower" || changes != "7.6 to 10.9\u00a0% lower" {
 		t.Errorf("%s %s %s %s", effect, interval, change, changes)
 	}
-	f = analysis.Finding{Scale: "difference", Measure: "misses", Unit: "1", Effect: 0.0012, Low: -0.0001, High: 0.0025}
+	f = analysis.Finding{Scale: "difference", N: 8, Measure: "misses", Unit: "1", Effect: 0.0012, Low: -0.0001, High: 0.0025}
 	effect, interval = effectText(f)
 	if change, _ = changeText(f); effect != "0.120\u00a0%" || interval != "[−0.010, 0.250]" || change != "" {
 		t.Errorf("%s %s %q", effect, interval, change)
 	}
-	f = analysis.Finding{Effect: math.NaN(), Low: math.NaN(), High: math.NaN()}
+	f = analysis.Finding{N: 8, Effect: math.NaN(), Low: math.NaN(), High: math.NaN()}
 	if effect, interval = effectText(f); effect != "–" || interval != "" {
 		t.Errorf("%s %s", effect, interval)
+	}
+	// No block holds both levels: JSON has zeros there, which nobody measured.
+	f = analysis.Finding{Scale: "ratio", Measure: "throughput", Unit: "ops/s", Verdict: analysis.Invalid}
+	effect, interval = effectText(f)
+	base, against := namesOf(&analysis.Result{}).valuesText(f)
+	if change, _ = changeText(f); effect != "–" || interval != "" || change != "" || base != "–" || against != "–" {
+		t.Errorf("nothing was compared, and yet: %s %s %s, %s against %s", effect, interval, change, against, base)
 	}
 }

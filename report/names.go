@@ -115,6 +115,9 @@ func where(f analysis.Finding) string {
 // effectText writes a finding's effect and its interval, the interval in
 // brackets: "1.082" and "[1.061, 1.103]".
 func effectText(f analysis.Finding) (effect, interval string) {
+	if f.N == 0 { // nothing was compared: that is not 0
+		return quantity.Nothing, ""
+	}
 	s := quantity.Scale{Factor: 1}
 	suffix := "×"
 	if f.Scale == "difference" {
@@ -141,7 +144,7 @@ func effectText(f analysis.Finding) (effect, interval string) {
 // changeText writes a finding's effect and interval as changes in percent; empty
 // where the effect is a difference.
 func changeText(f analysis.Finding) (change, interval string) {
-	if f.Scale == "difference" || math.IsNaN(f.Effect) || f.High > 10 || f.Low < 0.1 { // as a percentage it would tell nothing
+	if f.N == 0 || f.Scale == "difference" || math.IsNaN(f.Effect) || f.High > 10 || f.Low < 0.1 { // as a percentage it would tell nothing
 		return "", ""
 	}
 	d := quantity.ChangeDecimals(f.Effect, f.Low, f.High)
@@ -152,6 +155,9 @@ func changeText(f analysis.Finding) (change, interval string) {
 // of ratios are ratios themselves, whatever the measure's unit; printed figures
 // keep their digits.
 func (n names) valuesText(f analysis.Finding) (base, against string) {
+	if f.N == 0 {
+		return quantity.Nothing, quantity.Nothing
+	}
 	if f.Kind == analysis.Interaction && f.Scale != "difference" {
 		return ratioText(f.BaseValue), ratioText(f.AgainstValue)
 	}

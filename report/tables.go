@@ -176,7 +176,7 @@ func noiseTable(r *analysis.Result, n names) table {
 	t := table{Caption: "The baseline compared with itself: what this lab shows where nothing differs. A difference below it is not to be believed."}
 	t.Columns = append(text("Measure"), append(numeric("Ratio", "Interval", "n"), text("Verdict", "In words")...)...)
 	for _, f := range r.Noise {
-		effect, interval := effectText(analysis.Finding{Effect: f.Effect, Low: f.Low, High: f.High, Scale: "ratio"})
+		effect, interval := effectText(analysis.Finding{Effect: f.Effect, Low: f.Low, High: f.High, Scale: "ratio", N: f.N})
 		t.add(n.title(n.measure(f.Measure, f.Workload)), effect, interval, strconv.Itoa(f.N), string(f.Verdict), f.Sentence)
 	}
 	return t
