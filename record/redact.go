@@ -15,7 +15,8 @@ const Redacted = "[redacted]"
 // Redact returns a copy without names, addresses, serial numbers and UUIDs.
 // Host, the plan's own name, stays: it ties the facts to the rest of the run,
 // and whoever redacts a run replaces it everywhere alike. Of the kernel's
-// command line the values stay that are known to matter for performance.
+// command line the values stay that are known to matter for performance, and
+// those that are numbers or switches.
 func (f Facts) Redact() Facts {
 	r := redactor{}
 	for _, fact := range f.Flatten() {
@@ -128,23 +129,39 @@ func (r redactor) names(s string) string {
 	return s
 }
 
-// commandLine keeps options without a value and the values of options known
-// to matter for performance; what follows "--" belongs to init, not to the kernel.
+// commandLine keeps options without a value, the values of options known to
+// matter for performance, and values that can name nothing; what follows "--" belongs to init, not to the kernel.
 func (r redactor) commandLine(s string) string {
 	words := strings.Fields(s)
 	if i := slices.Index(words, "--"); i >= 0 {
 		words = append(words[:i:i], "--", Redacted)
 	}
 	for i, w := range words {
-		name, _, hasValue := strings.Cut(w, "=")
+		name, value, hasValue := strings.Cut(w, "=")
 		switch {
-		case hasValue && !tunesKernel(name):
+		case hasValue && !tunesKernel(name) && !r.namesNothing(name, value):
 			words[i] = name + "=" + Redacted
 		default:
 			words[i] = r.text(w)
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// plainValue matches numbers, sizes, ranges of memory and switches, joined by
+// separators: 1, -1, 4K@0xd0000000:5, on, k. Longer digits may be a serial number.
+var plainValue = regexp.MustCompile(`(?i)^-?(?:` + plainWord + `)(?:[,:@+.-](?:` + plainWord + `))*$`)
+
+const plainWord = `\d{1,6}[kmg]?|0x[0-9a-f]{1,16}|[a-z]|on|off|yes|no|true|false|auto|force|default|none|never|always|enabled?|disabled?`
+
+// namesNothing reports whether the value of an option of the kernel's command
+// line is neither an address, a name, a serial number, a UUID nor a path.
+func (r redactor) namesNothing(name, value string) bool {
+	key := strings.ToLower(name)
+	if namesSomething(key) || strings.Contains(key, "host") || strings.HasSuffix(key, "id") {
+		return false
+	}
+	return value == "" || plainValue.MatchString(value) && r.text(value) == value
 }
 
 // tunesKernel reports whether an option of the kernel's command line is about
@@ -159,7 +176,7 @@ func tunesKernel(name string) bool {
 		"iommu", "swiotlb", "hugepage", "default_hugepagesz", "transparent_hugepage", "numa", "memmap", "mem", "movablecore", "kernelcore",
 		"zswap", "page_", "init_on_", "slub_", "slab_", "elevator", "scsi_mod", "nvme", "preempt", "threadirqs", "sched", "psi", "audit",
 		"selinux", "apparmor", "security", "lsm", "cgroup", "systemd.unified_cgroup", "nmi_watchdog", "nowatchdog", "softlockup",
-		"randomize_kstack", "nokaslr", "ipv6.", "net.", "panic", "quiet", "console", "crashkernel", "no_hash", "efi", "acpi", "random.",
+		"randomize_kstack", "nokaslr", "ipv6.", "net.", "panic", "reboot", "quiet", "console", "crashkernel", "no_hash", "efi", "acpi", "random.",
 	} {
 		if strings.HasPrefix(name, prefix) {
 			return true

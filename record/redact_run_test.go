@@ -25,12 +25,12 @@ services:
 // leaks are in the record below, and must not be in its copy.
 func leaks() []string {
 	return []string{"acme-corp", "lab-7", "alice", "bob", "hunter2", "s3cret", "dbsrv1", "10.1.2.3", "fd00:1234", "SN12345",
-		"00:1b:21:aa:bb:cc", "4c4c4544-0042-3510-8056-b4c04f4d3532", "Jane Doe", "swordfish", "opensesame"}
+		"00:1b:21:aa:bb:cc", "4c4c4544-0042-3510-8056-b4c04f4d3532", "Jane Doe", "swordfish", "opensesame", "newuser"}
 }
 
 func secretRun(t *testing.T, seal bool) string {
 	t.Helper()
-	m := Manifest{Title: "rack at ops@acme-corp.net", Host: "lab-7", PlanName: "a1.yaml", Command: []string{"bakeoff", "run", "/home/alice/a1.yaml"}}
+	m := Manifest{Title: "rack at ops@acme-corp.net", Host: "lab-7", PlanName: "a1.yaml", Command: []string{"/tmp/newuser/bin/bakeoff", "run", "/home/alice/a1.yaml"}}
 	w, err := Create(filepath.Join(t.TempDir(), "runs"), m, []byte(secretPlan), clock())
 	must(t, err)
 	must(t, w.Append("begin", map[string]any{"host": "lab-7", "boot": "4c4c4544-0042-3510-8056-b4c04f4d3532", "pid": 12345678901234567}))
@@ -47,7 +47,7 @@ func secretRun(t *testing.T, seal bool) string {
 	must(t, w.WriteLog("0001", "x.hlog", []byte("#[Host lab-7]\nTag=lab-7,0.1,1.0,2.0,HISTFAAA/lab-7/swor\n")))
 	must(t, w.WriteLog("0001", "service-redis.log", []byte("listening on 10.1.2.3, home /home/alice/data; token=opensesame\n")))
 	must(t, w.WriteLog("0001", "core", []byte{0xff, 'a', 'l', 'i', 'c', 'e'}))
-	trial.Services = []Service{{Name: "redis", Host: host, Command: []string{"redis-cli", "-a", "swordfish"}, Endpoint: "redis://dbsrv1:6379", PIDs: []int{7}}}
+	trial.Services = []Service{{Name: "redis", Host: host, Command: []string{"/tmp/newuser/bin/redis-cli", "-a", "swordfish"}, Facts: map[string]string{"pidfile": "/tmp/newuser/run/redis.pid"}, Endpoint: "redis://dbsrv1:6379", PIDs: []int{7}}}
 	trial.Reason = "lab-7 (dbsrv1.acme-corp.net) refused, as 10.1.2.3 did"
 	must(t, w.WriteTrial(trial))
 	must(t, w.Append("trial-end", map[string]any{"trial": "0001", "reason": trial.Reason, "hosts": []any{"lab-7"}}))
@@ -165,20 +165,65 @@ func TestRenamerKeepsForm(t *testing.T) {
 	r.host("web.acme.net")
 	r.prepare()
 	for in, want := range map[string]string{
-		"web":                     "host-1",
-		"website web-1 web.":      "website host-1-1 host-1.",
-		"00:1b:21:aa:bb:cc":       "02:00:00:00:00:01",
-		"at 12:30:45 on 0.0.0.0":  "at 12:30:45 on 0.0.0.0",
-		"std::string ::1 ab::":    "std::string ::1 2001:db8::0:1",
-		"version 300.1.2.3":       "version 300.1.2.3",
-		"10.9.8.7 and 10.9.8.7":   "192.0.2.1 and 192.0.2.1",
-		"--password=abc -p 6379":  "--password=secret-1 -p 6379",
-		"password: 'abc'":         "password: 'secret-1'",
-		"password_file: /run/pw":  "password_file: /run/pw",
-		"/home/eve/x /Users/eve,": "/home/user-1/x /Users/user-1,",
+		"web":                            "host-1",
+		"website web-1 web.":             "website host-1-1 host-1.",
+		"00:1b:21:aa:bb:cc":              "02:00:00:00:00:01",
+		"at 12:30:45 on 0.0.0.0":         "at 12:30:45 on 0.0.0.0",
+		"std::string ::1 ab::":           "std::string ::1 2001:db8::0:1",
+		"version 300.1.2.3":              "version 300.1.2.3",
+		"10.9.8.7 and 10.9.8.7":          "192.0.2.1 and 192.0.2.1",
+		"--password=abc -p 6379":         "--password=secret-1 -p 6379",
+		"password: 'abc'":                "password: 'secret-1'",
+		"password_file: /run/pw":         "password_file: /run/pw",
+		"/home/eve/x /Users/eve,":        "/home/user-1/x /Users/user-1,",
+		"/tmp/newuser/bin/bakeoff":       "/directory-1/bakeoff",
+		"--conf=/tmp/newuser/bin/a.conf": "--conf=/directory-1/a.conf",
+		"-I/tmp/newuser/bin/a.h":         "-I/directory-1/a.h",
+		"/tmp/newuser/bin/{port}/x":      "/directory-1/{port}/x",
+		"unix:///tmp/newuser/bin/s":      "unix:///directory-1/s",
+		"/tmp/a /usr/lib/x /sys/a/b/c":   "/tmp/a /usr/lib/x /sys/a/b/c",
+		"trials/0001/x ../a/b/c 1/2/3":   "trials/0001/x ../a/b/c 1/2/3",
+		"redis://127.0.0.1/a/b/c":        "redis://127.0.0.1/a/b/c",
 	} {
 		if got := r.text(in); got != want {
 			t.Errorf("text(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestDirectoriesAreRenamedAlike redacts paths that were found beforehand: a
+// directory has one stand-in, alone and before a file, and stays renamed.
+func TestDirectoriesAreRenamedAlike(t *testing.T) {
+	r := newRenamer()
+	r.command([]string{"/tmp/newuser/bin/redis-server", "--dir", "/srv/acme/data/r1"})
+	r.find("/home/alice/acme/bin/bakeoff")
+	r.prepare()
+	for in, want := range map[string]string{
+		"/tmp/newuser/bin/redis-server": "/directory-1/redis-server",
+		"dir: /tmp/newuser/bin":         "dir: /directory-1",
+		"/tmp/newuser":                  "/directory-2",
+		"/srv/acme/data/r2":             "/directory-3/r2",
+		"/home/alice/acme/bin/bakeoff":  "/home/user-1/directory-5/bakeoff",
+		"/home/alice":                   "/home/user-1",
+	} {
+		got := r.text(in)
+		if got != want || r.text(got) != got {
+			t.Errorf("text(%q) = %q, and again %q; want %q", in, got, r.text(got), want)
+		}
+	}
+}
+
+// TestKernelArguments keeps what names nothing, and nothing else.
+func TestKernelArguments(t *testing.T) {
+	keep := "reboot=k nvproxy.enable=1 virtio_mmio.device=4K@0xd0000000:5 8250.nr_uarts=0 foo.mode=on bar=1,2-3"
+	if got := (redactor{}).commandLine(keep); got != keep {
+		t.Errorf("%q became %q", keep, got)
+	}
+	for _, secret := range []string{"root=/dev/sda1", "root=LABEL=alice", "ip=10.1.2.3", "systemd.hostname=a", "x=10.1.2.3", "x=fd00:1234::7", "x=00:1b:21:aa:bb:cc",
+		"serial=1", "asset=12", "machine_id=12", "x=4c4c4544-0042-3510-8056-b4c04f4d3532", "x=12345678", "x=lab7", "x=alice", "x=/home/alice"} {
+		name, _, _ := strings.Cut(secret, "=")
+		if got := (redactor{}).commandLine(secret); got != name+"="+Redacted {
+			t.Errorf("%q became %q", secret, got)
 		}
 	}
 }

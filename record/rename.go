@@ -14,11 +14,12 @@ import (
 // stand-in: the same one everywhere, of the same form, so that a redacted plan
 // still parses and what differed still differs.
 type renamer struct {
-	stand  map[string]string // value -> stand-in
-	issued map[string]bool   // every stand-in
-	counts map[string]int    // class -> values renamed so far
-	words  *regexp.Regexp    // the values that are replaced wherever they stand; nil before prepare
-	global map[string]string // those, in both spellings
+	stand       map[string]string // value -> stand-in
+	issued      map[string]bool   // every stand-in
+	directories map[string]string // directory -> stand-in: never words of their own
+	counts      map[string]int    // class -> values renamed so far
+	words       *regexp.Regexp    // the values that are replaced wherever they stand; nil before prepare
+	global      map[string]string // those, in both spellings
 }
 
 // The classes of what is renamed.
@@ -38,7 +39,7 @@ const (
 const shortest = 3
 
 func newRenamer() *renamer {
-	return &renamer{stand: map[string]string{}, issued: map[string]bool{}, counts: map[string]int{}}
+	return &renamer{stand: map[string]string{}, directories: map[string]string{}, issued: map[string]bool{}, counts: map[string]int{}}
 }
 
 // saysNothing reports whether a value is one that many machines share.
@@ -125,7 +126,7 @@ func (r *renamer) known(s string) string {
 // text replaces known values and whatever has the form of an address, a UUID,
 // a user's path or a secret.
 func (r *renamer) text(s string) string {
-	s = r.known(s)
+	s = r.known(r.paths(s))
 	s = homePattern.ReplaceAllStringFunc(s, func(found string) string {
 		at := strings.LastIndexByte(found, '/') + 1
 		return found[:at] + r.name(classUser, found[at:])
@@ -192,8 +193,9 @@ func wordByte(c byte) bool {
 }
 
 // find notes the names and secrets in free text: hosts, users and passwords of
-// URLs, mail addresses, users' paths.
+// URLs, mail addresses, directories of paths.
 func (r *renamer) find(s string) {
+	r.findPaths(s)
 	for _, m := range urlPattern.FindAllStringSubmatch(s, -1) {
 		user, password, host := m[1], m[2], m[3]
 		if user != "" {
