@@ -37,9 +37,6 @@ func threadTime(w Worker) func() cpuTime {
 	}
 }
 
-// processTime reads the CPU time of the whole process.
-func processTime() cpuTime { return usage(unix.RUSAGE_SELF) }
-
 func usage(who int) cpuTime {
 	var u unix.Rusage
 	if err := unix.Getrusage(who, &u); err != nil {

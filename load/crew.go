@@ -19,6 +19,7 @@ type crew struct {
 	engine  string
 	session Session
 	shape   Shape
+	process *processShare
 
 	job     job
 	begun   time.Time // wall clock at the job's begin, with its monotonic reading
@@ -33,7 +34,7 @@ type crew struct {
 	cancel  context.CancelFunc // of all that users do
 	watched chan struct{}      // closed when watch has ended
 
-	atOpen, atClose cpuTime
+	atOpen, atClose processReading
 	started         bool
 }
 
@@ -86,6 +87,7 @@ func (c *crew) start(j job) (<-chan struct{}, error) {
 	c.begun = osenv.System{}.Now().Add(-time.Duration(j.clock.Now() - j.edges.begin))
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
+	c.process.join(len(c.users))
 	for i, u := range c.users {
 		u.shard = c.shards[i%len(c.shards)]
 		u.shard.users = append(u.shard.users, u)
@@ -157,11 +159,11 @@ func (c *crew) halt() {
 
 func (c *crew) edge(opening bool) {
 	if opening {
-		c.atOpen = processTime()
+		c.atOpen = c.process.read()
 		c.atClose = c.atOpen
 		return
 	}
-	c.atClose = processTime()
+	c.atClose = c.process.read()
 }
 
 // finish books what is still out and what was never offered.
@@ -178,7 +180,8 @@ func (c *crew) finish() outcome {
 	for _, s := range c.shards {
 		s.settle(&o, c.job.clock.Now())
 	}
-	o.cpu = c.atClose.sub(c.atOpen)
+	o.cpu = c.atOpen.between(c.atClose, len(c.users))
+	c.process.join(-len(c.users))
 	cores := min(len(c.users), runtime.NumCPU(), runtime.GOMAXPROCS(0))
 	window := o.close - c.shards[0].recorder.edges.open
 	o.busiest = fraction(float64(o.cpu.busy()), float64(window)*float64(cores))

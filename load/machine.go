@@ -25,6 +25,7 @@ type Machine struct {
 	distrust string // why the time-stamp counter is not the clock; "" where it is
 	first    moment
 	quiet    quiet
+	process  processShare
 
 	mu   sync.Mutex
 	null map[Contract]float64 // ns an operation

@@ -57,9 +57,9 @@ func (m *Machine) nullRound(ctx context.Context, contract Contract) (float64, er
 	var d driver
 	shape := Shape{Workers: 1, InFlight: 1, Contract: contract}
 	if contract == Batched {
-		d = &threads{engine: "null", session: nullSession{contract}, shape: shape}
+		d = &threads{engine: "null", session: nullSession{contract}, shape: shape, process: &m.process}
 	} else {
-		d = &crew{engine: "null", session: nullSession{contract}, shape: shape}
+		d = &crew{engine: "null", session: nullSession{contract}, shape: shape, process: &m.process}
 	}
 	if err := d.open(ctx); err != nil {
 		return 0, err

@@ -140,9 +140,9 @@ func (r *Running) newDriver() (driver, error) {
 	}
 	switch s.Contract {
 	case Batched:
-		return &threads{engine: name, session: r.session, shape: s, cpus: c.CPUs}, nil
+		return &threads{engine: name, session: r.session, shape: s, cpus: c.CPUs, process: &r.machine.process}, nil
 	case Blocking:
-		return &crew{engine: name, session: r.session, shape: s}, nil
+		return &crew{engine: name, session: r.session, shape: s, process: &r.machine.process}, nil
 	}
 	return nil, fmt.Errorf("engine %s: its shape has the contract %q, expected %q or %q", name, s.Contract, Batched, Blocking)
 }

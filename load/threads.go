@@ -15,6 +15,7 @@ type threads struct {
 	session Session
 	shape   Shape
 	cpus    []int
+	process *processShare
 
 	quit  chan struct{} // closed for workers that are not to start
 	over  bool          // started or closed
@@ -56,6 +57,7 @@ func (t *threads) main(ctx context.Context, th *thread, i int, ready chan<- erro
 	defer t.group.Done()
 	runtime.LockOSThread()
 	defer keepThread()()
+	defer t.process.lock()()
 	if err := t.prepare(ctx, th, i); err != nil {
 		ready <- err
 		return
