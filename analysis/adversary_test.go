@@ -179,6 +179,19 @@ func firstTrialOf(t *testing.T, l *lab) map[string]float64 {
 	return out
 }
 
+// What the other end of a load timed is not what its source felt.
+func TestLatencyIsThatOfTheSource(t *testing.T) {
+	values := firstValues(t, func(t *record.Trial, _ map[string][]record.Reading) {
+		sink := t.Loads[0]
+		sink.Part = "sink"
+		sink.Latencies = []record.Latency{{Kind: "all", Type: "service", File: "of the sink, and not there.hlog"}}
+		t.Loads = append(t.Loads, sink)
+	})
+	alone := firstValues(t, nil)
+	wantValue(t, values, "latency.p99", alone["latency.p99"])
+	wantValue(t, values, "throughput", alone["throughput"])
+}
+
 // Whoever names a figure as a measure means the tool's own: the duration of the
 // command that printed it is another thing.
 func TestAFigureStandsForTheMeasureOfItsName(t *testing.T) {
@@ -396,6 +409,33 @@ func TestOperationsThatWereNeverSent(t *testing.T) {
 				t.Errorf("%+v: %s is %q (bound known to be low: %v), want %q", c, figure, got[figure], hard[figure], want)
 			}
 		}
+	}
+}
+
+// Percentiles are of all instances of a load together: so are the operations
+// beyond them.
+func TestInstancesShareTheirTail(t *testing.T) {
+	trial, readings, limits := sound(t)
+	load := trial.Loads[0]
+	load.Ledger = record.Ledger{Offered: 600, Completed: 600}
+	load.Kinds = []record.KindCount{{Kind: "get", Completed: 600}}
+	trial.Loads = nil
+	for i := range 20 {
+		load.Instance = i
+		trial.Loads = append(trial.Loads, load)
+	}
+	for _, w := range analysis.CheckTrial(trial, readings, limits) {
+		t.Errorf("12,000 operations of 20 instances carry a p99.9, and yet: %s %s", w.Subject, w.Found)
+	}
+	for i := range trial.Loads {
+		trial.Loads[i].Latencies = []record.Latency{{Kind: "all", Type: "service", Censored: 3}}
+	}
+	var subjects []string
+	for _, w := range analysis.CheckTrial(trial, readings, limits) {
+		subjects = append(subjects, w.Subject)
+	}
+	if got := strings.Join(subjects, "; "); got != "latency.p99.9 of get over 20 loads; latency.max of get over 20 loads; latency.mean of get over 20 loads" {
+		t.Errorf("60 of 12,000 timed out: %s", got)
 	}
 }
 

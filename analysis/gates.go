@@ -102,10 +102,9 @@ func loadGates() []gate {
 			advice: "Latencies were not taken at the load that the plan names: lower the rate to what every level can carry. Throughput stands.", trial: checkRate},
 		{name: gateSteady, title: "Not steady in the window", severity: record.SeverityHard,
 			threshold: func(l limits) string {
-				return fmt.Sprintf("slope over the window within %s %% of the mean, every tenth of it within %s %% (and three standard deviations of so many operations); %d times as much in most trials of a cell is the value of no one state, and findings on it are invalid. "+
-					"No single trial is thrown away for it: that would keep the calm ones and flatter whoever stalls", plain(l.slope), plain(l.excursion), noOneState)
+				return fmt.Sprintf("slope over the window within %s %% of the mean, every tenth of it within %s %% (and three standard deviations of so many operations); findings are invalid where most trials of a cell reach %d times as much", plain(l.slope), plain(l.excursion), noOneState)
 			},
-			advice: "Lengthen the warm-up or the window; look for a cache that fills, a compaction, a CPU that slows down.", trial: checkSteady},
+			advice: "Lengthen the warm-up or the window; look for a cache that fills, a compaction, a CPU that slows down. No single trial is thrown away for it: that would keep the calm ones and flatter whoever stalls.", trial: checkSteady},
 		{name: gateWindow, title: "Short window", severity: record.SeverityNote,
 			threshold: fixed("a window of 5 s"),
 			advice:    "A short window holds few of the slow events that a longer one would: lengthen it.", trial: checkWindow},
@@ -167,10 +166,9 @@ func hostGates() []gate {
 			advice:    "The data set does not fit beside what else runs: make it smaller, stop the rest, or add memory.", trial: checkSwap},
 		{name: gateNeighbour, title: "Busy neighbour", severity: record.SeverityHard,
 			threshold: func(l limits) string {
-				return fmt.Sprintf("others use %s %% of the host's CPU time (warns); %s %% makes the trial invalid, since what is left is not the machine that the plan names. "+
-					"Where the plan does not say which processes are under test, it only warns", plain(l.neighbour/5), plain(l.neighbour))
+				return fmt.Sprintf("others use %s %% of the host's CPU time (warns) or %s %% (the trial is invalid, where telemetry tells the servers under test from others)", plain(l.neighbour/5), plain(l.neighbour))
 			},
-			advice: "Stop the processes named, or move them to another host; raise limits.neighbours where the host is always like this, and say so.", trial: checkNeighbour},
+			advice: "What is left is not the machine that the plan names: stop the processes named, or move them to another host. Where the host is always like this, raise limits.neighbours and say so.", trial: checkNeighbour},
 		{name: gateClock, title: "Measuring clock", severity: record.SeverityHard,
 			threshold: fixed("100 ppm from the kernel's clock warns, 1000 ppm makes the trial invalid"),
 			advice:    "The counter that stamps the operations does not keep time on this host: its clock source needs a look.", trial: checkClock},

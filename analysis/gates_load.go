@@ -251,20 +251,45 @@ type tail struct {
 
 func (t tail) censored() uint64 { return t.timedOut + t.unsent }
 
-// tails lists the latency histograms of the trial with their counts.
+// tails lists the latency histograms that are shown of the trial with their
+// counts: those of one workload's sources are merged into one.
 func tails(c *trialCheck) []tail {
 	var out []tail
-	for _, l := range c.trial.Loads {
-		for _, lat := range l.Latencies {
-			if lat.Type == lagType {
-				continue
+	for _, w := range workloadsOf(c.trial) {
+		loads := sourcesOf(c.trial, w)
+		at := map[record.Latency]int{}
+		for _, l := range loads {
+			for _, lat := range l.Latencies {
+				if lat.Type == lagType {
+					continue
+				}
+				key := record.Latency{Kind: lat.Kind, Type: lat.Type}
+				i, known := at[key]
+				if !known {
+					i, at[key] = len(out), len(out)
+					out = append(out, tail{kind: lat.Kind, families: familiesOf(lat.Type, isOpenLoop(l)), workload: w, subjectOf: sourcesText(loads)})
+				}
+				out[i].add(l, lat)
 			}
-			unsent := unsentIn(l, lat)
-			out = append(out, tail{kind: lat.Kind, families: familiesOf(lat.Type, isOpenLoop(l)), total: countOf(l, lat.Kind) + unsent,
-				timedOut: lat.Censored - unsent, unsent: unsent, workload: l.Workload, subjectOf: subjectOf(l)})
 		}
 	}
 	return out
+}
+
+// sourcesText names a workload's sources.
+func sourcesText(loads []record.Load) string {
+	if len(loads) == 1 {
+		return subjectOf(loads[0])
+	}
+	return fmt.Sprintf("%s over %d loads", loads[0].Workload, len(loads))
+}
+
+// add takes in one source's histogram.
+func (t *tail) add(l record.Load, lat record.Latency) {
+	unsent := unsentIn(l, lat)
+	t.total += countOf(l, lat.Kind) + unsent
+	t.timedOut += lat.Censored - unsent
+	t.unsent += unsent
 }
 
 // unsentIn is how many operations of a response time were due and never sent: they

@@ -254,3 +254,38 @@ func TestSimulation(t *testing.T) {
 		})
 	}
 }
+
+// A level that is better by exactly the margin is not equivalent: saying so is as
+// false as a difference where there is none.
+func TestSimulatedEquivalence(t *testing.T) {
+	runs := 2000
+	if testing.Short() {
+		runs = 300
+	}
+	by := func(ratio float64, n noise) noise {
+		return func(rng *rand.Rand, truth float64) float64 { return n(rng, ratio*truth) }
+	}
+	const margin = 0.02
+	for name, repeat := range map[string]plan.Repeat{"eight blocks": {Blocks: 8}, "Stein": {Pilot: 8, Until: 0.005, Max: 2000}} {
+		for _, ratio := range []float64{1 + margin, 1 / (1 + margin), 1} {
+			n := gammaNoise(4, 0.006)
+			s := scenario{levels: 2, measures: 1, repeat: repeat, margin: margin, noise: []noise{n, by(ratio, n)}, drift: 0.1}
+			p := simulatedPlan(s)
+			equivalent := 0
+			for i := range runs {
+				m := &simulator{s: s, p: p, rng: rand.New(rand.NewPCG(uint64(i), 21))}
+				if Judge(p, m.run(t), Options{Resamples: -1})[0].Verdict == Equivalent {
+					equivalent++
+				}
+			}
+			share := float64(equivalent) / float64(runs)
+			t.Logf("%s, true ratio %.4f: equivalent in %.4f of the runs", name, ratio, share)
+			if ratio == 1 && share < 0.95 {
+				t.Errorf("%s: levels that are alike are equivalent in %.4f of the runs only", name, share)
+			}
+			if slack := 3 * math.Sqrt(familyAlpha*(1-familyAlpha)/float64(runs)); ratio != 1 && share > familyAlpha+slack {
+				t.Errorf("%s: levels that differ by the margin are called equivalent in %.4f of the runs, want at most %.2f", name, share, familyAlpha)
+			}
+		}
+	}
+}

@@ -36,10 +36,12 @@ func loadTrial(run *record.Run, p *plan.Plan, t record.Trial) (*trialData, error
 		return nil, err
 	}
 	d.machines, d.names = machines(t, readings)
-	for _, l := range t.Loads {
-		for _, lat := range l.Latencies {
-			if err := d.addLog(run, l, lat); err != nil {
-				return nil, err
+	for _, w := range d.workloads() {
+		for _, l := range d.sources(w) {
+			for _, lat := range l.Latencies {
+				if err := d.addLog(run, l, lat); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}
@@ -124,9 +126,11 @@ func (d *trialData) addLog(run *record.Run, l record.Load, lat record.Latency) e
 }
 
 // workloads lists the trial's workloads in the order of their loads.
-func (d *trialData) workloads() []string {
+func (d *trialData) workloads() []string { return workloadsOf(d.trial) }
+
+func workloadsOf(t record.Trial) []string {
 	var names []string
-	for _, l := range d.trial.Loads {
+	for _, l := range t.Loads {
 		if !slices.Contains(names, l.Workload) {
 			names = append(names, l.Workload)
 		}
@@ -136,9 +140,11 @@ func (d *trialData) workloads() []string {
 
 // sources are the loads that make a workload's operations: its sources, or all
 // of its parts where it has none.
-func (d *trialData) sources(workload string) []record.Load {
+func (d *trialData) sources(workload string) []record.Load { return sourcesOf(d.trial, workload) }
+
+func sourcesOf(t record.Trial, workload string) []record.Load {
 	var all, sources []record.Load
-	for _, l := range d.trial.Loads {
+	for _, l := range t.Loads {
 		if l.Workload != workload {
 			continue
 		}

@@ -32,10 +32,12 @@ func viewOf(run *record.Run, p *plan.Plan, t record.Trial) (*trialView, error) {
 	if r, err := p.Resolve(t.Cell); err == nil {
 		v.resolved = r
 	}
-	for _, l := range t.Loads {
-		for _, lat := range l.Latencies {
-			if err := v.readLog(run, l.Workload, lat); err != nil {
-				return nil, err
+	for _, w := range v.workloads() {
+		for _, l := range v.sources(w) {
+			for _, lat := range l.Latencies {
+				if err := v.readLog(run, w, lat); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}
