@@ -183,6 +183,14 @@ func (p *page) ValuesTitle() string {
 	return "Measured values"
 }
 
+// SharedFacts counts the facts that all trials share.
+func (p *page) SharedFacts() (count int) {
+	for _, t := range p.Shared {
+		count += len(t.Rows)
+	}
+	return count
+}
+
 // Has reports whether the page has a section; for the template.
 func (p *page) Has(id string) bool {
 	return slices.ContainsFunc(p.Sections, func(s section) bool { return s.ID == id })

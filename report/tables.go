@@ -66,6 +66,12 @@ type tableRow struct {
 // it is whole.
 func (t table) Tall() bool { return t.Passable && len(t.Rows) > 24 }
 
+// Wide reports whether a table scrolls sideways on a telephone.
+func (t table) Wide() bool { return len(t.Columns) > 4 }
+
+// Dense reports whether a table has so many columns that they must stand close.
+func (t table) Dense() bool { return len(t.Columns) >= 8 }
+
 // Brief reports whether a table is to stay on one page.
 func (t table) Brief() bool { return len(t.Rows) <= 10 }
 
