@@ -51,6 +51,9 @@ func auditOrder() []claim.Verdict {
 }
 
 func auditSummary(a claim.Audit) string {
+	if len(a.Outcomes) == 0 {
+		return "The file states no claims: there is nothing to audit."
+	}
 	parts := make([]string, 0, len(auditOrder()))
 	for _, v := range auditOrder() {
 		if n := a.Count(v); n > 0 {
