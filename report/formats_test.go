@@ -69,6 +69,24 @@ func TestInline(t *testing.T) {
 	})
 }
 
+func TestAddressesReadRight(t *testing.T) {
+	for s, want := range map[string]string{"redis+unix:///run/r.sock": "redis+unix:///run/r.sock", "at HTTP://a.b/c or www.a.b": `at HTTP:\/\/a.b/c or www\.a.b`} {
+		if got := inline(s); got != want {
+			t.Errorf("%q is escaped to %q, want %q", s, got, want)
+		}
+	}
+	for s, want := range map[string]string{"tcp://[::1]:6379": "<code>tcp://[::1]:6379</code>", "a``b`": "<code>a``b`</code>", "https://a.b <x>": "<code>https://a.b &lt;x&gt;</code>"} {
+		if got := toHTML(t, codeSpan(s)); !strings.Contains(got, want) {
+			t.Errorf("%q as code becomes %q", s, got)
+		}
+	}
+	for _, s := range []string{"https://a.example/b", "x ftp://a.example", "(www.example.com)", "hTTp://a.example http://b.example"} {
+		if got := toHTML(t, inline(s)); strings.Contains(got, "<a ") || !strings.Contains(got, s) {
+			t.Errorf("%q becomes %q", s, got)
+		}
+	}
+}
+
 // Tables keep their columns whatever stands in them.
 func TestMarkdownTables(t *testing.T) {
 	for name, r := range fixtures() {

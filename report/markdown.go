@@ -132,10 +132,13 @@ func (m *markdown) configuration(p *page) {
 		} else {
 			m.code(s.Line)
 		}
-		for _, pair := range [][2]string{{"Host", s.Host}, {"Cores", s.CPUs}, {"Endpoint", s.Endpoint}, {"Settings", s.Facts}, {"Where", s.Where}} {
+		for _, pair := range [][2]string{{"Host", s.Host}, {"Cores", s.CPUs}, {"Settings", s.Facts}, {"Where", s.Where}} {
 			if pair[1] != "" {
 				m.buf.WriteString("- " + pair[0] + ": " + inline(pair[1]) + "\n")
 			}
+		}
+		if s.Endpoint != "" {
+			m.buf.WriteString("- Endpoint: " + codeSpan(s.Endpoint) + "\n")
 		}
 		m.buf.WriteString("\n")
 	}
@@ -289,7 +292,51 @@ func inline(s string) string {
 			b.WriteRune(r)
 		}
 	}
-	return startSafe(strings.ReplaceAll(b.String(), "://", ":&#47;&#47;"))
+	return startSafe(unlinked(b.String()))
+}
+
+// unlinked escapes what GitHub makes a link of by itself: the addresses of three
+// schemes, and names of the web.
+func unlinked(s string) string {
+	for _, link := range []string{"http://", "https://", "ftp://", "www."} {
+		for at := 0; ; {
+			i := strings.Index(lowerASCII(s[at:]), link)
+			if i < 0 {
+				break
+			}
+			at += i + strings.IndexAny(link, ":.")
+			if s[at] == ':' {
+				s = s[:at] + `:\/\/` + s[at+len("://"):]
+			} else {
+				s = s[:at] + `\.` + s[at+1:]
+			}
+		}
+	}
+	return s
+}
+
+// lowerASCII lowers letters and keeps every byte's place.
+func lowerASCII(s string) string {
+	out := []byte(s)
+	for i, c := range out {
+		if c >= 'A' && c <= 'Z' {
+			out[i] = c + 'a' - 'A'
+		}
+	}
+	return string(out)
+}
+
+// codeSpan sets a text as code, where it needs no escapes.
+func codeSpan(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	fence := "`"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		s = " " + s + " "
+	}
+	return fence + s + fence
 }
 
 // inWord reports whether the byte at i stands between letters or digits, where an
