@@ -35,28 +35,53 @@ func newMark() mark {
 	return mark{Variable: markName + "=" + rand.Text(), Limit: leastLimit | binary.NativeEndian.Uint64(b[:])>>4}
 }
 
-// lending guards this process's own limit while a child is to inherit it.
+// lending guards this process's own limit while it is changed.
 var lending sync.Mutex
 
 // lend runs start, which makes a process that is to have the mark's limit: it
 // inherits this process's own, which is put back at once. (Given to the child
-// afterwards, the limit would miss what the child starts first.) Where this
-// process is limited already, as by a desktop's policy, there is none.
+// afterwards, the limit would miss what the child starts first.)
 func (m mark) lend(start func() error) error {
 	lending.Lock()
 	defer lending.Unlock()
+	own := m.set()
+	defer reset(own)
+	return start()
+}
+
+// lendFromNow has all processes inherit the mark's limit until takeBack.
+func (m mark) lendFromNow() *unix.Rlimit {
+	lending.Lock()
+	defer lending.Unlock()
+	return m.set()
+}
+
+func takeBack(own *unix.Rlimit) {
+	lending.Lock()
+	defer lending.Unlock()
+	reset(own)
+}
+
+// set gives this process the mark's limit, and returns the one before. Where it
+// is limited already, as by a desktop's policy, nothing is set and nil returned.
+func (m mark) set() *unix.Rlimit {
 	var own unix.Rlimit
 	if err := unix.Prlimit(0, unix.RLIMIT_RTTIME, nil, &own); err != nil || own.Max != unix.RLIM_INFINITY {
-		return start()
+		return nil
 	}
 	lent := own
 	lent.Cur = m.Limit
 	if err := unix.Prlimit(0, unix.RLIMIT_RTTIME, &lent, nil); err != nil {
-		return start()
+		return nil
 	}
-	// What was allowed once is allowed again: the upper limit is untouched.
-	defer func() { _ = unix.Prlimit(0, unix.RLIMIT_RTTIME, &own, nil) }()
-	return start()
+	return &own
+}
+
+// reset puts this process's limit back, which is allowed: the upper one is untouched.
+func reset(own *unix.Rlimit) {
+	if own != nil {
+		_ = unix.Prlimit(0, unix.RLIMIT_RTTIME, own, nil)
+	}
 }
 
 // on reports whether a process has the mark. It says no where neither can be read.

@@ -46,12 +46,16 @@ func (s *Service) writePIDFile(context.Context) error {
 			}
 		}
 	}
-	data, err := json.MarshalIndent(kept, "", "  ")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", s.spec.PIDFile, err)
+	return kept.write(s.spec.PIDFile)
+}
+
+func (f pidFile) write(path string) error {
+	data, err := json.MarshalIndent(f, "", "  ")
+	if err == nil {
+		err = renameio.WriteFile(path, append(data, '\n'), 0o644)
 	}
-	if err := renameio.WriteFile(s.spec.PIDFile, append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("writing %s: %w", s.spec.PIDFile, err)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil
 }

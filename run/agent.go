@@ -75,10 +75,10 @@ type Ended struct {
 	Log []byte `json:"log,omitempty"`
 }
 
-// An Orphan identifies the processes of a service so that they can be ended
-// after a crash, and nothing else in their place.
+// An Orphan identifies the processes of a service, or those that loads started,
+// so that they can be ended after a crash, and nothing else in their place.
 type Orphan struct {
-	Name string `json:"name"`
+	Name string `json:"name"` // of the service; "" for the loads
 	// PIDFile is where the agent keeps the processes' identity, from before
 	// they are started until they have stopped.
 	PIDFile string `json:"pid_file"`
@@ -105,6 +105,9 @@ type WatchSpec struct {
 	Power           []PowerSpec      `json:"power,omitempty"`
 	// Meters are those of hosts without an agent, which this machine reads.
 	Meters []MeterSpec `json:"meters,omitempty"`
+	// PIDFile is where the identity of what the loads start is kept while they
+	// run, for EndOrphans.
+	PIDFile string `json:"pid_file,omitempty"`
 }
 
 // MeterSpec lists the sources of watts of a host that nobody acts on.

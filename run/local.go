@@ -200,8 +200,12 @@ func (l *Local) EndOrphans(ctx context.Context, orphans []Orphan) (ended []strin
 	for _, o := range orphans {
 		pids, endErr := host.EndOrphan(ctx, o.PIDFile, grace)
 		err = errors.Join(err, endErr)
+		what := "service " + o.Name
+		if o.Name == "" {
+			what = "the load"
+		}
 		if len(pids) > 0 {
-			ended = append(ended, fmt.Sprintf("service %s: ended processes %v that a run had left", o.Name, pids))
+			ended = append(ended, fmt.Sprintf("%s: ended processes %v that a run had left", what, pids))
 		}
 	}
 	return ended, err

@@ -97,7 +97,22 @@ func (l *Local) warn(warnings []record.Warning) {
 }
 
 // Measure runs what is open, all at once, with telemetry around it.
-func (l *Local) Measure(ctx context.Context, watch WatchSpec, progress func(load.Progress)) (Measured, error) {
+func (l *Local) Measure(ctx context.Context, watch WatchSpec, progress func(load.Progress)) (m Measured, err error) {
+	brood, err := host.GatherBrood(watch.PIDFile)
+	if err != nil {
+		return Measured{}, err
+	}
+	defer func() {
+		limited, cancel := detached(ctx, slack)
+		defer cancel()
+		_, endErr := brood.End(limited)
+		err = errors.Join(err, endErr)
+	}()
+	return l.measure(ctx, watch, progress)
+}
+
+// measure is Measure without an eye on what the loads start.
+func (l *Local) measure(ctx context.Context, watch WatchSpec, progress func(load.Progress)) (Measured, error) {
 	samplers, err := l.samplers(watch)
 	if err != nil {
 		return Measured{}, err

@@ -142,9 +142,11 @@ func (r *resolver) service(s plan.Service) ServiceSpec {
 
 func (r *resolver) pidFile(name string) string { return filepath.Join(r.workDir, name+".pid") }
 
+func (r *resolver) loadPIDFile() string { return filepath.Join(r.workDir, ".load.pid") }
+
 func (r *resolver) watch(m *machine, desc plan.Resolved) WatchSpec {
 	w := WatchSpec{
-		Host: m.name, IntervalSeconds: cmp.Or(r.plan.Telemetry.Interval, time.Second).Seconds(),
+		Host: m.name, PIDFile: r.loadPIDFile(), IntervalSeconds: cmp.Or(r.plan.Telemetry.Interval, time.Second).Seconds(),
 		Collectors: r.plan.Telemetry.Collectors, Names: slices.Clone(r.plan.Telemetry.Processes),
 	}
 	for _, h := range desc.Hosts {

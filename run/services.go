@@ -157,7 +157,7 @@ func (x *executor) stopAll(ctx context.Context) error { return x.stopAfter(ctx, 
 // undo puts back what an earlier process left applied and ends what it left
 // running, and says in words what that was.
 func (x *executor) undo(ctx context.Context, left leftover) (undone []string, err error) {
-	ended, err := x.endOrphans(ctx, left.services)
+	ended, err := x.endOrphans(ctx, left.services, left.trial != nil)
 	undone = append(undone, ended...)
 	for i := len(left.settings) - 1; i >= 0; i-- {
 		s := left.settings[i]
@@ -178,7 +178,9 @@ func (x *executor) undo(ctx context.Context, left leftover) (undone []string, er
 	return undone, err
 }
 
-func (x *executor) endOrphans(ctx context.Context, left []serviceEvent) (undone []string, err error) {
+// endOrphans ends services that are left and, where a trial was broken off, what
+// its loads had started.
+func (x *executor) endOrphans(ctx context.Context, left []serviceEvent, broken bool) (undone []string, err error) {
 	for _, m := range x.machines {
 		var orphans []Orphan
 		var events []serviceEvent
@@ -188,6 +190,9 @@ func (x *executor) endOrphans(ctx context.Context, left []serviceEvent) (undone 
 				orphans = append(orphans, Orphan{Name: s.Service, PIDFile: x.resolver.pidFile(s.Service)})
 				events = append(events, s)
 			}
+		}
+		if broken {
+			orphans = append(orphans, Orphan{PIDFile: x.resolver.loadPIDFile()})
 		}
 		if len(orphans) == 0 {
 			continue

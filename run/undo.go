@@ -38,7 +38,7 @@ func leftBehind(cfg Config, lock *host.HostLock) error {
 			return fmt.Errorf("reading what the run in %s left behind: %w", died.Run, err)
 		}
 		left, err := replayJournal(events)
-		if err == nil && len(left.settings)+len(left.services) > 0 {
+		if err == nil && (left.trial != nil || len(left.settings)+len(left.services) > 0) {
 			return &LeftBehindError{died.Run}
 		}
 	}
