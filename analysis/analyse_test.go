@@ -331,6 +331,14 @@ func TestExcludedTrial(t *testing.T) {
 	if row := r.Trials[4]; row.Counted || row.Reason != "somebody pulled a cable" {
 		t.Errorf("the excluded trial: %+v", row)
 	}
+	for _, f := range r.Findings {
+		heard := slices.ContainsFunc(f.Warnings, func(w record.Warning) bool {
+			return w.Gate == "excluded-by-hand" && strings.Contains(w.Found, "pulled a cable")
+		})
+		if heard != f.Primary {
+			t.Errorf("%s: a trial was left out by hand, and the finding says %+v", f.ID, f.Warnings)
+		}
+	}
 }
 
 func TestDamagedRecord(t *testing.T) {

@@ -194,7 +194,12 @@ func (c *comparison) inherited(f Finding, x, y []record.Observation) []record.Wa
 		for _, o := range obs {
 			side.Trials = append(side.Trials, o.Trial)
 		}
-		for _, w := range []*analyst{c.a, c.b}[i].inherited(side) {
+		a := []*analyst{c.a, c.b}[i]
+		heard := a.inherited(side)
+		if f.Primary {
+			heard = append(heard, a.excluded(side)...)
+		}
+		for _, w := range heard {
 			w.Subject = strings.TrimSuffix(c.names[i]+": "+w.Subject, ": ")
 			out = append(out, w)
 		}

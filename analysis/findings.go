@@ -21,7 +21,7 @@ func (a *analyst) findings(obs []record.Observation) []Finding {
 		f.Replicated = a.replicated(f.Factor)
 		f.Warnings = append(f.Warnings, a.inherited(*f)...)
 		if f.Primary && f.N > 0 {
-			f.Warnings = append(f.Warnings, a.undeclared(*f)...)
+			f.Warnings = append(append(f.Warnings, a.undeclared(*f)...), a.excluded(*f)...)
 		}
 		if f.Primary && hasHard(f.Warnings) {
 			f.Verdict, f.NeededN = Invalid, 0

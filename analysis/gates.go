@@ -20,6 +20,7 @@ const (
 	gateSetting      = "setting-not-in-effect"
 	gateDataSet      = "data-set-changed"
 	gateUndeclared   = "undeclared-difference"
+	gateExcluded     = "excluded-by-hand"
 	gateChanged      = "host-changed"
 	gateCores        = "cores-shared"
 	gateSteal        = "cpu-steal"
@@ -220,6 +221,9 @@ func judgementGates() []gate {
 		{name: gateAttrition, title: "Trials lost unevenly between levels", severity: record.SeveritySoft,
 			threshold: fixed(fmt.Sprintf("shares of trials lost differ by at most %s percentage points", plain(100*maxAttrition))),
 			advice:    "What was lost may be what one level does badly: look at the reasons before believing the rest."},
+		{name: gateExcluded, title: "Trials left out by hand", severity: record.SeveritySoft,
+			threshold: fixed("no valid trial of the levels compared was excluded by an operator"),
+			advice:    "Such a choice is made when the values are known: judge the reason, and compare with what the raw table says of these trials."},
 		{name: gateNoise, title: "Noise floor of the lab", severity: record.SeveritySoft,
 			threshold: fixed("the baseline against itself: its interval contains no difference"),
 			advice:    "The lab finds differences where there are none: do not believe verdicts of that size."},

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -85,7 +86,7 @@ func (a *analyst) checkRun(r *Result, s *samples) {
 		if !f.Primary {
 			continue
 		}
-		for _, g := range []string{gateBlocks, gateAbsent, gatePrecision, gateUndeclared} {
+		for _, g := range []string{gateBlocks, gateAbsent, gatePrecision, gateUndeclared, gateExcluded} {
 			objected := slices.ContainsFunc(f.Warnings, func(w record.Warning) bool { return w.Gate == g })
 			blind := ""
 			if g == gatePrecision && a.plan.Repeat.Pilot == 0 {
@@ -249,6 +250,27 @@ func (a *analyst) checkNoise(floors []NoiseFloor) []record.Warning {
 		}
 	}
 	return out
+}
+
+// excluded warns of the trials of a finding's cells that would count, had not an
+// operator left them out.
+func (a *analyst) excluded(f Finding) []record.Warning {
+	sides := map[string]bool{}
+	for _, id := range f.Trials {
+		sides[a.trial(id).Cell.Key()] = true
+	}
+	var found []string
+	for _, x := range a.run.Exclusions {
+		t := a.trial(x.Trial)
+		if x.Was == record.StatusComplete && t.Role == record.RoleMeasure && sides[t.Cell.Key()] {
+			found = append(found, fmt.Sprintf("trial %s of %s: %s", t.ID, cmp.Or(t.Cell.Key(), "the one cell"), x.Reason))
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	shown := found[:min(3, len(found))]
+	return []record.Warning{findingWarning(gateExcluded, record.SeveritySoft, f, strings.Join(shown, "; ")+andMore(len(found)-len(shown)))}
 }
 
 // undeclared warns of what differs between the two sides of a finding and is

@@ -212,7 +212,7 @@ func (a *auditor) runTallies() map[string]tally {
 			break
 		}
 		warnings := a.findingWarnings(x, findings[i])
-		for _, gate := range []string{"too-few-blocks", "not-observed", "precision-not-reached", "undeclared-difference"} {
+		for _, gate := range []string{"too-few-blocks", "not-observed", "precision-not-reached", "undeclared-difference", "excluded-by-hand"} {
 			t := out[gate]
 			if gate == "precision-not-reached" && a.plan.Repeat.Pilot == 0 || gate == "undeclared-difference" && !a.anyFacts() {
 				out[gate] = t
@@ -234,7 +234,7 @@ func (a *auditor) runTallies() map[string]tally {
 	for _, f := range a.floors {
 		out["noise-floor"] = out["noise-floor"].plus(look{objected: f.differs()})
 	}
-	for _, gate := range []string{"too-few-blocks", "not-observed", "precision-not-reached", "undeclared-difference", "drift-across-blocks", "uneven-losses", "noise-floor"} {
+	for _, gate := range []string{"too-few-blocks", "not-observed", "precision-not-reached", "undeclared-difference", "excluded-by-hand", "drift-across-blocks", "uneven-losses", "noise-floor"} {
 		out[gate] = out[gate].plus(look{blind: true})
 	}
 	return out

@@ -136,6 +136,26 @@ func (a *auditor) findingWarnings(x *expected, n *node) []objected {
 			}
 			add("undeclared-difference", record.SeveritySoft, pieces...)
 		}
+		if left := a.leftOut(x); len(left) > 0 {
+			shown := left[:min(3, len(left))]
+			pieces := saysWords(shown...)
+			if more := len(left) - len(shown); more > 0 {
+				pieces = append(pieces, saysNumber("the number of further trials", countTruth(more)))
+			}
+			add("excluded-by-hand", record.SeveritySoft, pieces...)
+		}
+	}
+	return out
+}
+
+// leftOut tells of the complete trials of a finding's cells that an operator
+// excluded.
+func (a *auditor) leftOut(x *expected) (out []string) {
+	for _, e := range a.run.Exclusions {
+		t := a.trial(e.Trial)
+		if e.Was == record.StatusComplete && t.Role == record.RoleMeasure && slices.Contains(x.effect.cells(), t.Cell.Key()) {
+			out = append(out, string(t.ID)+" "+t.Cell.Key()+" "+e.Reason)
+		}
 	}
 	return out
 }
