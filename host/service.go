@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -196,7 +197,7 @@ func (s *Service) awaitReady(ctx context.Context) error {
 	var last error // of a try that was not cut off
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
 		err := s.ready(ctx)
-		if last == nil || ctx.Err() == nil {
+		if last == nil || ctx.Err() == nil && !cutOff(err) {
 			last = err
 		}
 		select {
@@ -212,6 +213,13 @@ func (s *Service) awaitReady(ctx context.Context) error {
 			return fmt.Errorf("waiting for it to be up: %w; the last try: %w%s", context.Cause(ctx), last, s.lastWords())
 		}
 	}
+}
+
+// cutOff reports whether a try ended only because its time was up: what the one
+// before found says more.
+func cutOff(err error) bool {
+	late, ok := errors.AsType[net.Error](err)
+	return ok && late.Timeout()
 }
 
 func (s *Service) ready(ctx context.Context) error {
@@ -326,14 +334,18 @@ func (s *Service) awaitFound(ctx context.Context) error {
 	limit := seconds(s.spec.ReadySeconds, 5*time.Second)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %v", limit))
 	defer cancel()
+	var last error
 	for {
 		err := s.ready(ctx)
 		if err == nil {
 			return nil
 		}
+		if last == nil || !cutOff(err) {
+			last = err
+		}
 		pause(ctx, 100*time.Millisecond, nil)
 		if ctx.Err() != nil {
-			return fmt.Errorf("it has no command, so it must run already: %w: %w", context.Cause(ctx), err)
+			return fmt.Errorf("it has no command, so it must run already: %w: %w", context.Cause(ctx), last)
 		}
 	}
 }

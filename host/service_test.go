@@ -177,14 +177,14 @@ func TestServiceThatDoesNotComeUp(t *testing.T) {
 	for role, want := range map[string][]string{
 		"die":     {"service die:", "ended by itself with exit status 3", "/log:\n\tfirst line\n\tFATAL: cannot open dump.rdb"},
 		"leave":   {"ended by itself with status 0 (a service must stay in the foreground", "going to the background"},
-		"mute":    {"not up within 1.5s", "connection refused", "it printed nothing"},
-		"loading": {"not up within 1.5s", `it answered "-LOADING Redis is loading`, "expected +PONG or -NOAUTH"},
+		"mute":    {"not up within 4s", "connection refused", "it printed nothing"},
+		"loading": {"not up within 4s", `it answered "-LOADING Redis is loading`, "expected +PONG or -NOAUTH"},
 	} {
 		t.Run(role, func(t *testing.T) {
 			spec := child(t, role)
 			spec.PIDFile = filepath.Join(t.TempDir(), "pid")
 			if role == "mute" || role == "loading" {
-				spec.ReadySeconds = 1.5
+				spec.ReadySeconds = 4
 				spec.Endpoint = strings.Replace(spec.Endpoint, "tcp", "redis", 1)
 			}
 			s, err := StartService(t.Context(), spec)
