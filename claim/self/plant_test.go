@@ -114,10 +114,12 @@ func (g planting) try(at int, by byte) string {
 	if found(g.p, plant(g.report, at, digit), g.lines, line) {
 		return ""
 	}
-	return fmt.Sprintf("line %d: %c for %c is not found: %.300s", line, digit, g.report[at], g.lines[line-1])
+	return fmt.Sprintf("line %d: %c for %c is not found in %q of %.300s", line, digit, g.report[at], g.report[max(0, at-15):at+15], g.lines[line-1])
 }
 
-// TestPlantedErrorsAreFound changes digits anywhere in a report.
+// TestPlantedErrorsAreFound changes digits anywhere in a report. A digit changes
+// by two or more: where a value lies in the middle of two that can be printed,
+// the last digit may be either.
 func TestPlantedErrorsAreFound(t *testing.T) {
 	for _, name := range []string{"workloads", "money", "graded", "against itself", "data set, facts and warnings of the load"} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +127,7 @@ func TestPlantedErrorsAreFound(t *testing.T) {
 			g := newPlanting(t, benchOf(t, name))
 			rapid.Check(t, func(t *rapid.T) {
 				at := rapid.SampledFrom(g.places).Draw(t, "place")
-				if missed := g.try(at, rapid.ByteRange(1, 9).Draw(t, "by")); missed != "" {
+				if missed := g.try(at, rapid.ByteRange(2, 8).Draw(t, "by")); missed != "" {
 					t.Error(missed)
 				}
 			})

@@ -46,7 +46,7 @@ func (s *sheet) show(printed string, want truth, right bool) {
 		return
 	}
 	s.wrong = !right
-	s.outcome.Printed, s.outcome.Unit = printed, want.unit
+	s.outcome.Printed, s.outcome.Unit = printed, strings.TrimPrefix(want.unit, ofCount)
 	s.outcome.Derived = truth{value: want.value}.String()
 }
 

@@ -20,7 +20,10 @@ func plainTruth(v float64) truth { return truth{value: v} }
 
 func percentTruth(fraction float64) truth { return truth{value: 100 * fraction, unit: "%"} }
 
-func countTruth(n int) truth { return truth{value: float64(n)} }
+func countTruth(n int) truth { return truth{value: float64(n), unit: ofCount} }
+
+// ofCount is the unit of a number of things: neither a share nor a ratio.
+const ofCount = "count"
 
 // reportDigits is how many significant digits a report keeps of a number.
 const reportDigits = 10
@@ -188,7 +191,11 @@ func misfit(text string, w word, rest []piece) string {
 
 // String writes a figure for an objection.
 func (t truth) String() string {
-	return strings.TrimSpace(strconv.FormatFloat(t.value, 'g', reportDigits, 64) + " " + t.unit)
+	text := strconv.FormatFloat(t.value, 'g', reportDigits, 64)
+	if t.unit == ofCount {
+		return text
+	}
+	return strings.TrimSpace(text + " " + t.unit)
 }
 
 // fits reports whether the piece prints as the number where it stands.
@@ -230,8 +237,14 @@ func negative(text string, at int) bool {
 // scaleBehind reads the unit behind a number and returns what it stands for in
 // the base unit. It is false where another unit stands there, or none.
 func scaleBehind(rest, base string) (float64, bool) {
-	if base == "" || base == "x" {
+	share := strings.HasPrefix(strings.TrimPrefix(rest, " "), "%")
+	switch base {
+	case "":
 		return 1, true
+	case "x":
+		return 1, !share
+	case ofCount:
+		return 1, !share && !strings.HasPrefix(rest, "x")
 	}
 	for _, s := range scalesOf(base) {
 		tail, found := strings.CutPrefix(rest, s.name)
