@@ -270,5 +270,21 @@ func (l *Local) checkLoad(ctx context.Context, s LoadSpec) error {
 	if err != nil {
 		return err
 	}
-	return running.Close()
+	if err := running.Close(); err != nil {
+		return err
+	}
+	engine, err := l.engines(s.Engine)
+	if err != nil {
+		return err
+	}
+	if e, ok := engine.(localChecker); ok {
+		return e.CheckHere(s.Spec)
+	}
+	return nil
+}
+
+// A localChecker is an engine that needs something of the machine that it runs
+// on, and can tell beforehand whether it is there.
+type localChecker interface {
+	CheckHere(spec load.Spec) error
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -49,6 +51,24 @@ type command struct {
 	argv []string
 	dir  string
 	env  []string
+}
+
+// check looks for the command's folder and program, as they will be looked for.
+func (c command) check() error {
+	if info, err := os.Stat(c.dir); c.dir != "" && (err != nil || !info.IsDir()) {
+		return fmt.Errorf("dir: %s is no folder that is there", c.dir)
+	}
+	program := c.argv[0]
+	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
+		program = filepath.Join(c.dir, program)
+		if !filepath.IsAbs(program) {
+			program = "./" + program
+		}
+	}
+	if _, err := exec.LookPath(program); err != nil {
+		return fmt.Errorf("command: %w; install it, or give its whole path", err)
+	}
+	return nil
 }
 
 // run starts the command in a process group of its own, and waits. When ctx

@@ -59,6 +59,20 @@ func (e Engine) Open(_ context.Context, spec load.Spec) (load.Session, error) {
 	return &session{command: cmd, figures: figures}, nil
 }
 
+// CheckHere says what would keep the command from running on this machine. It
+// starts nothing.
+func (e Engine) CheckHere(spec load.Spec) error {
+	params, err := load.ReadParams(e.Name(), e.Describe(), spec.Parameters)
+	if err != nil {
+		return err
+	}
+	c, err := parseCommand(spec, params)
+	if err != nil {
+		return fmt.Errorf("engine exec: %w", err)
+	}
+	return c.check()
+}
+
 // parseCommand fills in the placeholders of the command's words.
 func parseCommand(spec load.Spec, params *load.Params) (command, error) {
 	words, err := params.Strings("command")

@@ -223,3 +223,32 @@ func FuzzNumber(f *testing.F) {
 		}
 	})
 }
+
+// What is not there is found before a trial runs, and where the command will
+// look for it.
+func TestCheckHere(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "tool"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	for name, c := range map[string]struct {
+		parameters map[string]any
+		want       string
+	}{
+		"on PATH":      {map[string]any{"command": []any{"sh"}}, ""},
+		"shell":        {map[string]any{"shell": "no-such-tool"}, ""},
+		"in dir":       {map[string]any{"command": []any{"./tool"}, "dir": dir}, ""},
+		"here":         {map[string]any{"command": []any{"./tool"}}, ""},
+		"not in dir":   {map[string]any{"command": []any{"./tool"}, "dir": "/"}, "/tool"},
+		"nowhere":      {map[string]any{"command": []any{"no-such-tool"}}, `"no-such-tool": executable file not found in $PATH; install it`},
+		"no dir":       {map[string]any{"command": []any{"sh"}, "dir": "no/such"}, "dir: no/such is no folder that is there"},
+		"no command":   {map[string]any{}, "no command"},
+		"not a chance": {map[string]any{"command": []any{"./no-such-tool"}}, "no-such-tool"},
+	} {
+		err := New().CheckHere(load.Spec{Engine: "exec", Parameters: c.parameters})
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q", name, err, c.want)
+		}
+	}
+}

@@ -162,6 +162,9 @@ func number(text string) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(plain, 64)
 	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) || strings.ContainsAny(plain, "xX_") {
+		if len(text) > 80 {
+			text = text[:77] + "..."
+		}
 		return 0, fmt.Errorf("the pattern's group holds %q, expected a finite decimal number without a unit", text)
 	}
 	return v, nil
