@@ -123,6 +123,8 @@ func (c command) explain(ctx context.Context, err error, out outcome) error {
 		return fmt.Errorf("running %q: it printed more than %d MiB; send its output to a file and print only the figures", name, outputLimit>>20)
 	case ctx.Err() != nil:
 		return fmt.Errorf("running %q: ended by bakeoff: %w", name, context.Cause(ctx))
+	case errors.Is(err, exec.ErrWaitDelay):
+		return fmt.Errorf("running %q: it ended, but what it left in the background still holds its output open: have it wait for that, or send that output elsewhere", name)
 	case errors.Is(err, exec.ErrNotFound):
 		return fmt.Errorf("running %q: %s is not installed or not on PATH", name, c.argv[0])
 	case exited:

@@ -135,6 +135,7 @@ func TestCommandsThatFailSayHow(t *testing.T) {
 		"echo broken >&2; exit 3":              `exit status 3; it ended with "broken"`,
 		"kill -9 $$":                           "signal: killed",
 		"head -c 20000000 /dev/zero; sleep 60": "printed more than 16 MiB",
+		"setsid sleep 4 & echo done":           "what it left in the background still holds its output open",
 	} {
 		s, err := open(t, "", map[string]any{"shell": shell})
 		if err != nil {
