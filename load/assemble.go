@@ -140,11 +140,13 @@ func (c *collector) rates(end int64) []float64 {
 
 func (m *measurement) cost(completed uint64, open, end int64) record.GeneratorCost {
 	c, cpu := m.job.collector, m.outcome.cpu
+	lag := c.lag.Clone()
+	lag.Merge(&c.rest) // what was never sent lagged at least until the close
 	g := record.GeneratorCost{
 		UserSeconds: cpu.user.Seconds(), SystemSeconds: cpu.system.Seconds(),
 		CPUPerMillion: perMillion(cpu, completed), BusyFraction: m.outcome.busiest,
 		Workers: m.shape.Workers, NullNanosPerOp: m.null, Backend: m.shape.Backend,
-		PacingLagP50: c.lag.Quantile(0.5), PacingLagP99: c.lag.Quantile(0.99), PacingLagMax: c.lag.Max(),
+		PacingLagP50: lag.Quantile(0.5), PacingLagP99: lag.Quantile(0.99), PacingLagMax: lag.Max(),
 	}
 	if m.job.schedule != nil && end > open {
 		g.TargetRate = meanRate(m.job.schedule.Steps, open-m.job.edges.begin, end-m.job.edges.begin)
