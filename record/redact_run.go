@@ -32,6 +32,9 @@ func Redact(dir, out, build string, now time.Time) (Manifest, error) {
 	if _, err := os.Lstat(out); !errors.Is(err, fs.ErrNotExist) {
 		return Manifest{}, fmt.Errorf("redacting %s: %s is there already: name a directory that is not (%w)", dir, out, errors.Join(fs.ErrExist, err))
 	}
+	if err := outside(out, dir); err != nil {
+		return Manifest{}, fmt.Errorf("redacting %s: %w", dir, err)
+	}
 	temp := tempName(filepath.Dir(out))
 	if err := os.Mkdir(temp, 0o755); err != nil {
 		return Manifest{}, fmt.Errorf("redacting %s: %w", dir, err)
@@ -45,6 +48,28 @@ func Redact(dir, out, build string, now time.Time) (Manifest, error) {
 		return Manifest{}, fmt.Errorf("redacting %s: %w", dir, err)
 	}
 	return c.manifest, nil
+}
+
+// outside refuses a copy inside the record itself, which it would spoil.
+func outside(out, dir string) error {
+	parent, err := filepath.EvalSymlinks(filepath.Dir(out))
+	if err != nil {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	if parent, err = filepath.Abs(parent); err != nil {
+		return err
+	}
+	if real, err = filepath.Abs(real); err != nil {
+		return err
+	}
+	if rel, err := filepath.Rel(real, parent); err == nil && filepath.IsLocal(rel) {
+		return fmt.Errorf("%s is inside the record: name a directory outside of it", out)
+	}
+	return nil
 }
 
 // copier makes one redacted copy.

@@ -154,6 +154,11 @@ func TestRedactIncompleteAndOccupied(t *testing.T) {
 	if _, err := Redact(dir, out, "test", time.Now()); err == nil || !strings.Contains(err.Error(), "is there already") {
 		t.Errorf("an existing directory was taken: %v", err)
 	}
+	for _, inside := range []string{filepath.Join(dir, "copy"), filepath.Join(dir, TrialsDir, "copy")} {
+		if _, err := Redact(dir, inside, "test", time.Now()); err == nil || !strings.Contains(err.Error(), "is inside the record") {
+			t.Errorf("a copy inside the record: %v", err)
+		}
+	}
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(out), tempPrefix+"*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)

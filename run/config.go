@@ -84,6 +84,12 @@ func (e *LeftoverError) Error() string { return fmt.Sprintf("%s: %v", e.What, e.
 // Unwrap returns why it could not be put back.
 func (e *LeftoverError) Unwrap() error { return e.Err }
 
+// A RefusedError says why a run cannot be resumed: nothing was done.
+type RefusedError struct{ err error }
+
+func (e *RefusedError) Error() string { return e.err.Error() }
+func (e *RefusedError) Unwrap() error { return e.err }
+
 // A recordError says that the record could not be written.
 type recordError struct{ err error }
 

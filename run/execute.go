@@ -99,7 +99,7 @@ func (x *executor) open(ctx context.Context) ([]record.Event, *Summary, error) {
 			return nil, nil, openErr
 		}
 		if err := x.mayResume(run); err != nil {
-			return nil, nil, err
+			return nil, nil, &RefusedError{err}
 		}
 		if run.Complete {
 			return nil, &Summary{

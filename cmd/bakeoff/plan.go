@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bakeoff/plan"
+	"bakeoff/record"
 )
 
 // newPlanCommand groups what can be done with a plan without running it.
@@ -47,6 +48,9 @@ func newPlanCheck() *cobra.Command {
 
 // readPlan reads and checks a plan file.
 func readPlan(name string) (*plan.Plan, error) {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return nil, badInput(fmt.Errorf("reading the plan: %s is a folder, and no run directory (it has no %s); expected a plan file, or a run directory to go on with", name, record.ManifestFile))
+	}
 	src, err := os.ReadFile(name)
 	if err != nil {
 		return nil, badInput(fmt.Errorf("reading the plan: %w", err))

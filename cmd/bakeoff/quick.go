@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"bakeoff/host"
 	"bakeoff/internal/osenv"
 	"bakeoff/plan"
@@ -25,10 +27,11 @@ func quickPlan(ctx context.Context, env *osenv.Env, aa bool) (*plan.Plan, error)
 	if err != nil {
 		return nil, err
 	}
-	h := plan.QuickHost{
-		TCP:  "redis://127.0.0.1:" + strconv.Itoa(port),
-		Unix: "redis+unix://" + filepath.Join(os.TempDir(), fmt.Sprintf("bakeoff-quick-%d.sock", os.Getpid())),
+	socket, err := socketPath()
+	if err != nil {
+		return nil, err
 	}
+	h := plan.QuickHost{TCP: "redis://127.0.0.1:" + strconv.Itoa(port), Unix: "redis+unix://" + socket}
 	h.GeneratorCPUs, h.ServerCPUs = twoCores(topology)
 	p, err := plan.Parse("quick", plan.Quick(h), catalog{})
 	if err != nil {
@@ -36,6 +39,25 @@ func quickPlan(ctx context.Context, env *osenv.Env, aa bool) (*plan.Plan, error)
 	}
 	p.AA = p.AA || aa
 	return p, nil
+}
+
+// socketPath is a path for a Unix socket in the first folder that can hold one:
+// its path has at most 107 bytes (unix(7)).
+func socketPath() (string, error) {
+	folders := []string{os.TempDir(), "/tmp", "/dev/shm"}
+	for _, dir := range folders {
+		path := filepath.Join(dir, fmt.Sprintf("bakeoff-quick-%d.sock", os.Getpid()))
+		if filepath.IsAbs(path) && len(path) <= 107 && unix.Access(dir, unix.W_OK|unix.X_OK) == nil && !inProc(dir) {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("no folder for a Unix socket among %v: set TMPDIR to one that can be written and has a short path", folders)
+}
+
+// inProc tells file systems in which access(2) allows what cannot be done.
+func inProc(dir string) bool {
+	var s unix.Statfs_t
+	return unix.Statfs(dir, &s) == nil && (s.Type == unix.PROC_SUPER_MAGIC || s.Type == unix.SYSFS_MAGIC)
 }
 
 // freePort finds a port that nobody listens on now.

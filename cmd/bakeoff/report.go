@@ -146,6 +146,9 @@ func forms() []form {
 
 // writeReports renders every form; no file is ever half-written.
 func writeReports(dir string, result *analysis.Result) error {
+	if err := spoils(dir); err != nil {
+		return badInput(err)
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("making the folder of the report: %w", err)
 	}
@@ -156,6 +159,22 @@ func writeReports(dir string, result *analysis.Result) error {
 		}
 		if err := renameio.WriteFile(filepath.Join(dir, f.file), b.Bytes(), 0o644); err != nil {
 			return fmt.Errorf("writing the report: %w", err)
+		}
+	}
+	return nil
+}
+
+// spoils refuses a folder inside a record, but for the one of its reports: what
+// is not sealed has no place there.
+func spoils(dir string) error {
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("looking where %s is: %w", dir, err)
+	}
+	for at, last := whole, ""; at != last; at, last = filepath.Dir(at), at {
+		own, err := filepath.Rel(filepath.Join(at, record.ReportDir), whole)
+		if isRun(at) && (err != nil || !filepath.IsLocal(own)) {
+			return fmt.Errorf("%s is inside the record %s, which it would spoil; name a folder outside of it", dir, at)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -60,6 +61,9 @@ func (f *runFlags) execute(ctx context.Context, env *osenv.Env, args []string) e
 	if err != nil {
 		return badInput(err)
 	}
+	if f.postHocOf != "" && !rootHash().MatchString(f.postHocOf) {
+		return badInput(fmt.Errorf("--post-hoc-of %q: expected the root hash of a record, as sha256: and 64 hexadecimal digits; every report prints it", f.postHocOf))
+	}
 	p, err := f.plan(ctx, env, args)
 	if err != nil {
 		return badInput(err)
@@ -83,7 +87,9 @@ func (f *runFlags) execute(ctx context.Context, env *osenv.Env, args []string) e
 	}
 	done()
 	progress.end()
-	if _, ok := errors.AsType[*run.ProblemsError](err); ok {
+	_, inTheWay := errors.AsType[*run.ProblemsError](err)
+	_, refused := errors.AsType[*run.RefusedError](err)
+	if inTheWay || refused {
 		return badInput(err)
 	}
 	if err != nil {
@@ -94,6 +100,8 @@ func (f *runFlags) execute(ctx context.Context, env *osenv.Env, args []string) e
 	}
 	return f.report(env, summary, failOn)
 }
+
+func rootHash() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) }
 
 // undo puts right what the run that had this machine last left behind.
 func (f *runFlags) undo(ctx context.Context, env *osenv.Env, dir string, told *progress) error {
@@ -140,7 +148,14 @@ func (f *runFlags) plan(ctx context.Context, env *osenv.Env, args []string) (*pl
 	}
 	if isRun(name) {
 		f.resume = name
-		return f.recordedPlan(name)
+		p, err := f.recordedPlan(name)
+		if err == nil && f.aa && !p.AA {
+			err = fmt.Errorf("--aa belongs to a new run: %s began without it; leave the flag out, or run the plan afresh", name)
+		}
+		return p, err
+	}
+	if f.resume != "" && !isRun(f.resume) {
+		return nil, fmt.Errorf("--resume %s: it has no %s: expected a directory that bakeoff run made", f.resume, record.ManifestFile)
 	}
 	p, err := readPlan(name)
 	if err == nil {
