@@ -242,7 +242,11 @@ func TestSimulation(t *testing.T) {
 				level, cover, together, wrong, float64(got.blocks)/float64(got.findings))
 			// Three standard errors of the simulation itself.
 			slack := 3 * math.Sqrt(familyAlpha*(1-familyAlpha)/float64(got.runs))
-			if family == 1 && (cover < 0.93 || cover > 0.97) {
+			room := 0.02
+			if testing.Short() {
+				room += slack // a few runs tell no more
+			}
+			if family == 1 && math.Abs(cover-0.95) > room {
 				t.Errorf("95 %% intervals cover %.4f, want 0.93 to 0.97", cover)
 			}
 			if together < 0.93 {
