@@ -257,11 +257,7 @@ func (a *auditor) findingFrame(n *node, x *expected, claim func(string, func(*sh
 // findingSubject audits what a finding says that it compares.
 func (a *auditor) findingSubject(s *sheet, n *node, x *expected) {
 	e := x.effect
-	kind := string(e.Kind)
-	if e.Kind == plan.StepEffect {
-		kind = string(plan.MainEffect)
-	}
-	s.same(n.at("kind"), "kind", kind)
+	s.same(n.at("kind"), "kind", kindName(e.Kind))
 	s.same(n.at("factor"), "factor", e.Factor)
 	s.same(n.at("base"), "base", e.Base)
 	s.same(n.at("against"), "against", e.Against)

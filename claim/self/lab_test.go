@@ -250,11 +250,3 @@ func (b *bench) printed(run *record.Run) []byte {
 	b.must(report.JSON(&out, r))
 	return out.Bytes()
 }
-
-func serverNames(n int) string {
-	text := ""
-	for i := range n {
-		text += fmt.Sprintf("  s%d: {host: server, command: [server, --port, \"700%d\"], endpoint: \"redis://127.0.0.1:700%d\", cpus: \"1\"}\n", i, i, i)
-	}
-	return text
-}

@@ -69,9 +69,8 @@ func signedRankP(values []float64) float64 {
 		}
 		doubled = append(doubled, first+last+2)
 	}
-	for i, size := range sizes {
-		total += doubled[i]
-		_ = size
+	for _, rank := range doubled {
+		total += rank
 	}
 	for _, x := range values {
 		if x > 0 {

@@ -29,43 +29,18 @@ func (a *auditor) findingSentence(s *sheet, n *node, x *expected, warnings []obj
 
 // sentencePieces are the figures that a finding's sentence may say, in order.
 func (a *auditor) sentencePieces(x *expected, warnings []objected, needed int) []piece {
-	e := x.effect
-	out := saysWords(a.workloadName(x.key.workload), x.key.measure)
 	of := func(v float64, unit string) truth { return truth{value: v, unit: unit, slack: x.contrast.slack()} }
-	valueUnit, effectUnit := x.unit, "x"
+	unit := "x"
 	if !x.contrast.log {
-		effectUnit = x.unit
+		unit = x.unit
 	}
-	switch {
-	case e.Kind == plan.Interaction:
-		if x.contrast.log {
-			valueUnit = "x"
-		}
-		nameA, nameB, _ := strings.Cut(e.Factor, " x ")
-		baseA, baseB, _ := strings.Cut(e.Base, ", ")
-		newA, newB, _ := strings.Cut(e.Against, ", ")
-		out = append(out, saysWords(nameA, baseA, newA)...)
-		out = append(out, saysNumber("the effect at the other level", of(x.against, valueUnit)))
-		out = append(out, saysWords(nameB, newB)...)
-		out = append(out, saysNumber("the effect at the base", of(x.base, valueUnit)))
-		out = append(out, saysWords(nameB, baseB)...)
-	default:
-		out = append(out, saysWords(e.Factor, e.Against)...)
-		out = append(out, saysNumber("the value compared", of(x.against, valueUnit)))
-		if x.n() == 0 {
-			out = out[:len(out)-1]
-		} else {
-			out = append(out, saysNumber("the base's value", of(x.base, valueUnit)))
-		}
-		out = append(out, saysWords(e.Factor, e.Base)...)
-		out = append(out, saysWords(whereNames(fixedLevels(e.Effect))...)...)
-	}
+	out := append(saysWords(a.workloadName(x.key.workload), x.key.measure), x.sidePieces(of)...)
 	if x.n() == 0 {
 		return out
 	}
-	out = append(out, x.differencePieces(of, effectUnit)...)
-	out = append(out, saysNumber("the confidence", percentTruth(x.level)), saysNumber("the interval's low end", of(x.low, effectUnit)),
-		saysNumber("the interval's high end", of(x.high, effectUnit)), saysNumber("the number of blocks", countTruth(x.n())))
+	out = append(out, x.differencePieces(of, unit)...)
+	out = append(out, saysNumber("the confidence", percentTruth(x.level)), saysNumber("the interval's low end", of(x.low, unit)),
+		saysNumber("the interval's high end", of(x.high, unit)), saysNumber("the number of blocks", countTruth(x.n())))
 	if w := hard(warnings); w != nil {
 		return append(out, w.said()...)
 	}
@@ -78,6 +53,34 @@ func (a *auditor) sentencePieces(x *expected, warnings []objected, needed int) [
 		return append(out, saysNumber("the blocks that a new run needs", countTruth(needed)))
 	}
 	return append(out, saysNumber("the interval's reach in margins", plainTruth(x.reach())))
+}
+
+// sidePieces are what is compared: names and values of the two sides.
+func (x *expected) sidePieces(of func(float64, string) truth) []piece {
+	e := x.effect
+	if e.Kind == plan.Interaction {
+		return x.interactionPieces(of)
+	}
+	out := saysWords(e.Factor, e.Against)
+	if x.n() > 0 {
+		out = append(out, saysNumber("the value compared", of(x.against, x.unit)), saysNumber("the base's value", of(x.base, x.unit)))
+	}
+	out = append(out, saysWords(e.Factor, e.Base)...)
+	return append(out, saysWords(whereNames(fixedLevels(e.Effect))...)...)
+}
+
+// interactionPieces are the effect of one factor at either level of the other.
+func (x *expected) interactionPieces(of func(float64, string) truth) []piece {
+	unit := "x"
+	if !x.contrast.log {
+		unit = x.unit
+	}
+	nameA, nameB, _ := strings.Cut(x.effect.Factor, " x ")
+	baseA, baseB, _ := strings.Cut(x.effect.Base, ", ")
+	newA, newB, _ := strings.Cut(x.effect.Against, ", ")
+	out := append(saysWords(nameA, baseA, newA), saysNumber("the effect at the other level", of(x.against, unit)))
+	out = append(append(out, saysWords(nameB, newB)...), saysNumber("the effect at the base", of(x.base, unit)))
+	return append(out, saysWords(nameB, baseB)...)
 }
 
 // worthRunning is the most blocks that a sentence advises a new run to have.

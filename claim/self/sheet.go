@@ -95,9 +95,6 @@ func (s *sheet) same(n *node, what, want string) {
 	}
 }
 
-// sameMember audits a member of an object as same does.
-func (s *sheet) sameMember(n *node, key, want string) { s.same(n.at(key), key, want) }
-
 // flag audits a truth value.
 func (s *sheet) flag(n *node, what string, want bool) {
 	if n == nil && !want {
