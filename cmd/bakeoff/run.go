@@ -93,10 +93,12 @@ func (f *runFlags) execute(ctx context.Context, env *osenv.Env, args []string) e
 		return badInput(err)
 	}
 	if err != nil {
-		return errors.Join(err, next(env, summary))
+		f.next(env, summary)
+		return err
 	}
 	if summary.Outcome != run.Done {
-		return errors.Join(fmt.Errorf("the run ended before its plan was done (%s)", summary.Outcome), next(env, summary))
+		f.next(env, summary)
+		return fmt.Errorf("the run ended before its plan was done (%s)", summary.Outcome)
 	}
 	return f.report(env, summary, failOn)
 }
@@ -124,12 +126,12 @@ func (f *runFlags) undo(ctx context.Context, env *osenv.Env, dir string, told *p
 	return nil
 }
 
-// next tells what to do after a run that is not done.
-func next(env *osenv.Env, s run.Summary) error {
-	if s.Next != "" {
+// next tells what to do after a run that is not done; as JSON, the last event has
+// told it.
+func (f *runFlags) next(env *osenv.Env, s run.Summary) {
+	if s.Next != "" && !f.json {
 		fmt.Fprintln(env.Stderr, s.Next)
 	}
-	return nil
 }
 
 // plan reads the plan that is to be run, or that of the run to go on with.
