@@ -40,7 +40,11 @@ socket on this machine in about two minutes. Given a run directory that
 stopped half-way, it goes on with it.
 
 Ctrl-C once stops after the trial under way; twice puts everything back and
-stops at once. Either way the run can be resumed.`,
+stops at once. Either way the run can be resumed. What a run that was killed left
+changed is put back by the next one.
+
+A second run on this machine is refused: a lock in /tmp/bakeoff-lock, or in the
+folder that BAKEOFF_LOCK_DIR names, keeps it off.`,
 		Example: "  bakeoff run --quick\n  bakeoff run examples/redis-vs-embedded.yaml\n  bakeoff run runs/20260101T120000Z-01J...",
 		Args:    maximumArgs(1),
 	}
@@ -208,7 +212,7 @@ func (f *runFlags) config(env *osenv.Env, p *plan.Plan) (run.Config, error) {
 // lockDir is a directory that all users of this machine share, so that two
 // runs never measure at once.
 func lockDir(env *osenv.Env) string {
-	if dir, ok := env.LookupEnv("BAKEOFF_LOCK_DIR"); ok {
+	if dir := env.Getenv("BAKEOFF_LOCK_DIR"); dir != "" {
 		return dir
 	}
 	return "/tmp/bakeoff-lock" // not TMPDIR, which differs between users
