@@ -3,6 +3,7 @@ package host
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -67,5 +68,34 @@ func TestCheckService(t *testing.T) {
 		if err := CheckService(t.Context(), spec); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q", name, err, c.want)
 		}
+	}
+}
+
+func TestFindByName(t *testing.T) {
+	spec := child(t, "wrapper")
+	s := mustStart(t, spec)
+	name := filepath.Base(os.Args[0])
+	found, err := StartService(t.Context(), ServiceSpec{Name: "x", Process: name})
+	if err != nil || !slices.Contains(found.PIDs(), s.leader.PID) {
+		t.Errorf("found %v, %v; want %d among them", found, err, s.leader.PID)
+	}
+	if err := found.Err(); err != nil {
+		t.Errorf("it runs, but Err = %v", err)
+	}
+	alone, err := StartService(t.Context(), ServiceSpec{Name: "alone", Endpoint: spec.Endpoint})
+	if err != nil || alone.Err() != nil {
+		t.Fatalf("found %v, %v", alone, err)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := alone.Err(); err == nil || !strings.Contains(err.Error(), "which is gone: it ended, or was started anew") {
+		t.Errorf("it is gone, but Err = %v", err)
+	}
+	if _, err := StartService(t.Context(), ServiceSpec{Name: "x", Process: "no-such-server"}); err == nil || !strings.Contains(err.Error(), `no process is named "no-such-server"`) {
+		t.Errorf("a name that nobody has: %v", err)
+	}
+	if _, err := StartService(t.Context(), ServiceSpec{Name: "x", Endpoint: "tcp://" + freeAddress(t), ReadySeconds: 0.05}); err == nil || !strings.Contains(err.Error(), "must run already") {
+		t.Errorf("an endpoint where nobody listens: %v", err)
 	}
 }

@@ -33,7 +33,7 @@ type Service struct {
 	cpus    CPUs
 	version string
 
-	found []int // PIDs of one that ran already; nothing below is set then
+	found []ProcessID // of one that ran already; nothing below is set then
 
 	leader  ProcessID
 	mark    mark // of all that descends from it
@@ -315,16 +315,22 @@ func (s *Service) find(ctx context.Context) error {
 	if err := s.awaitFound(ctx); err != nil {
 		return err
 	}
+	var pids []int
 	var err error
 	if s.spec.Process != "" {
-		if s.found, err = named("/", s.spec.Process); err == nil && len(s.found) == 0 {
+		if pids, err = named("/", s.spec.Process); err == nil && len(pids) == 0 {
 			err = fmt.Errorf("no process is named %q", s.spec.Process)
 		}
 	} else {
-		s.found, err = listeners(ctx, "/", s.at)
+		pids, err = listeners(ctx, "/", s.at)
 	}
 	if err != nil {
 		return err
+	}
+	for _, pid := range pids {
+		if id, err := Identify(pid); err == nil {
+			s.found = append(s.found, id)
+		}
 	}
 	return s.readVersion(ctx)
 }
@@ -363,7 +369,7 @@ func (s *Service) PIDs() []int {
 		return nil
 	}
 	if s.leader.PID == 0 {
-		return pidsOf(descendants(all, s.found...))
+		return pidsOf(descendants(all, bare(s.found)...))
 	}
 	return pidsOf(s.family(all))
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -144,12 +145,24 @@ func (s *Service) mustDie() bool {
 	}
 }
 
+// lost says that nothing is left of a service that was found running: it ended,
+// or was started anew, and is not what was measured before.
+func (s *Service) lost() error {
+	if len(s.found) == 0 || slices.ContainsFunc(s.found, ProcessID.Alive) {
+		return nil
+	}
+	return fmt.Errorf("service %s: it was found running as process %v, which is gone: it ended, or was started anew", s.spec.Name, bare(s.found))
+}
+
 // Exited is closed when a started service has ended, asked to or not. It never
 // is for one that ran already.
 func (s *Service) Exited() <-chan struct{} { return s.dead }
 
 // Err says how the service ended where it did so before Stop; else it is nil.
 func (s *Service) Err() error {
+	if s.leader.PID == 0 {
+		return s.lost()
+	}
 	select {
 	case <-s.stopping:
 		return nil

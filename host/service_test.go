@@ -361,22 +361,6 @@ func TestWithoutLog(t *testing.T) {
 	}
 }
 
-func TestFindByName(t *testing.T) {
-	spec := child(t, "wrapper")
-	s := mustStart(t, spec)
-	name := filepath.Base(os.Args[0])
-	found, err := StartService(t.Context(), ServiceSpec{Name: "x", Process: name})
-	if err != nil || !slices.Contains(found.PIDs(), s.leader.PID) {
-		t.Errorf("found %v, %v; want %d among them", found, err, s.leader.PID)
-	}
-	if _, err := StartService(t.Context(), ServiceSpec{Name: "x", Process: "no-such-server"}); err == nil || !strings.Contains(err.Error(), `no process is named "no-such-server"`) {
-		t.Errorf("a name that nobody has: %v", err)
-	}
-	if _, err := StartService(t.Context(), ServiceSpec{Name: "x", Endpoint: "tcp://" + freeAddress(t), ReadySeconds: 0.05}); err == nil || !strings.Contains(err.Error(), "must run already") {
-		t.Errorf("an endpoint where nobody listens: %v", err)
-	}
-}
-
 // When bakeoff is killed, the kernel takes the first process with it, and the
 // PID file leads to the rest.
 func TestOrphansOfAKilledRun(t *testing.T) {
