@@ -124,11 +124,17 @@ func checkCommon(engine string, c Common) (Common, error) {
 	return c, nil
 }
 
+// maxThreads leaves room below the 10,000 threads that Go allows a process.
+const maxThreads = 8192
+
 // newDriver checks the session's shape and makes its driver.
 func (r *Running) newDriver() (driver, error) {
 	name, s, c := r.engine.Name(), r.shape, r.spec.Common
 	if s.Workers < 1 || s.Workers > 1<<16 || s.InFlight < 1 || s.InFlight > 1<<24 {
 		return nil, fmt.Errorf("engine %s: its shape has %d workers with %d operations in flight, expected 1 to 65,536 with 1 to 2^24", name, s.Workers, s.InFlight)
+	}
+	if s.Contract == Batched && s.Workers > maxThreads {
+		return nil, fmt.Errorf("engine %s: %d workers, a thread each; expected at most %d", name, s.Workers, maxThreads)
 	}
 	if !s.Done && c.Window == 0 {
 		return nil, fmt.Errorf("engine %s: found no window, expected one above 0: its work has no end of its own", name)
