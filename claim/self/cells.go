@@ -114,7 +114,13 @@ type cellView struct {
 	values            []float64
 	blocks            []int
 	center, low, high float64
+	slack             float64 // of low and high
 	cv                float64 // percent; NaN where there is none
+}
+
+// ends are the ends of the interval.
+func (c cellView) ends() (low, high truth) {
+	return truth{value: c.low, unit: c.unit, slack: c.slack}, truth{value: c.high, unit: c.unit, slack: c.slack}
 }
 
 // workCell summarises a measure in a cell: by the geometric mean with the t
@@ -127,7 +133,8 @@ func (a *auditor) workCell(key measureKey, cell record.Cell) cellView {
 		return c
 	}
 	scaled, back := c.values, func(v float64) float64 { return v }
-	if logs, ok := logsOf(c.values); ok {
+	logs, log := logsOf(c.values)
+	if log {
 		scaled, back = logs, math.Exp
 	}
 	mean := meanOf(scaled)
@@ -135,6 +142,7 @@ func (a *auditor) workCell(key measureKey, cell record.Cell) cellView {
 	if n > 1 {
 		half := basis{sd: deviationOf(scaled), df: n - 1}.half(n, familyError)
 		c.low, c.high = back(mean-half), back(mean+half)
+		c.slack = endSlack(half, familyError, c.high, log)
 		if m := meanOf(c.values); m != 0 {
 			c.cv = 100 * deviationOf(c.values) / math.Abs(m)
 		}
@@ -194,8 +202,9 @@ func (a *auditor) auditCell(n *node, c cellView) {
 	s.series(n.at("values"), "values", truthsOf(c.values, c.unit))
 	s.series(n.at("blocks"), "blocks", intTruths(c.blocks))
 	s.number(n.at("center"), "center", of(c.center))
-	s.number(n.at("low"), "low", of(c.low))
-	s.number(n.at("high"), "high", of(c.high))
+	low, high := c.ends()
+	s.number(n.at("low"), "low", low)
+	s.number(n.at("high"), "high", high)
 	s.number(n.at("min"), "min", of(slices.Min(c.values)))
 	s.number(n.at("max"), "max", of(slices.Max(c.values)))
 	if m := n.at("cv_percent"); m != nil || !math.IsNaN(c.cv) {
@@ -209,6 +218,7 @@ type floor struct {
 	key              measureKey
 	n                int
 	value, low, high float64
+	slack            float64 // of low and high
 	margin, level    float64
 	verdict          []analysis.Verdict
 }
@@ -256,6 +266,7 @@ func (a *auditor) floorOf(key measureKey, cell string, margin, level float64) (f
 	n, mean := len(base), meanOf(logTwin)
 	half := basis{sd: deviationOf(logTwin), df: n - 1}.half(n, 1-level)
 	f := floor{key: key, n: n, value: math.Exp(mean), low: math.Exp(mean - half), high: math.Exp(mean + half), margin: margin, level: level}
+	f.slack = endSlack(half, 1-level, f.high, true)
 	x := expected{contrast: contrastView{log: true}, margin: margin, better: record.HigherIsBetter, low: f.low, high: f.high}
 	f.verdict = x.judged()
 	return f, true
@@ -305,8 +316,8 @@ func (a *auditor) auditFloor(n *node, f floor) {
 	s := newSheet("noise floor of "+f.key.measure, n)
 	tell(n, "measure", "workload")
 	s.number(n.at("effect"), "effect", plainTruth(f.value))
-	s.number(n.at("low"), "low", plainTruth(f.low))
-	s.number(n.at("high"), "high", plainTruth(f.high))
+	s.number(n.at("low"), "low", truth{value: f.low, slack: f.slack})
+	s.number(n.at("high"), "high", truth{value: f.high, slack: f.slack})
 	s.count(n.at("n"), "n", f.n)
 	s.speaks(n.at("sentence"), "the sentence", f.pieces()...)
 	if s.numbers++; !slices.Contains(f.verdict, analysis.Verdict(n.str("verdict"))) {

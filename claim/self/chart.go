@@ -86,7 +86,8 @@ func (a *auditor) barChart(s *sheet, n *node, key measureKey) {
 		}
 		of := func(v float64) truth { return truth{value: v, unit: c.unit} }
 		labels = append(labels, shortCell(cell))
-		centers, lows, highs = append(centers, of(c.center)), append(lows, of(c.low)), append(highs, of(c.high))
+		low, high := c.ends()
+		centers, lows, highs = append(centers, of(c.center)), append(lows, low), append(highs, high)
 		points = append(points, c.values)
 		words = append(words, saysWords(shortCell(cell)), []piece{saysNumber("the centre", of(c.center)), saysNumber("the low end", of(c.low)),
 			saysNumber("the high end", of(c.high)), saysNumber("the trials", countTruth(len(c.values)))})
@@ -161,7 +162,8 @@ func (a *auditor) lineSeries(s *sheet, n *node, name string, cells []cellView, f
 		level, _ := c.cell.Level(factor)
 		of := func(v float64) truth { return truth{value: v, unit: c.unit} }
 		labels, xs, ys = append(labels, level), append(xs, plainTruth(at[level])), append(ys, of(c.center))
-		lows, highs = append(lows, of(c.low)), append(highs, of(c.high))
+		low, high := c.ends()
+		lows, highs = append(lows, low), append(highs, high)
 		words = append(append(words, saysWords(level)...), saysNumber("the centre", of(c.center)))
 	}
 	s.same(n.at("name"), "name", name)
@@ -219,9 +221,9 @@ func (a *auditor) forestChart(s *sheet, n *node, key measureKey) {
 		if findings := a.primaryFindings(); i < len(findings) {
 			notes = append(notes, findings[i].str("verdict"))
 		}
-		values, lows, highs = append(values, plainTruth(x.value)), append(lows, plainTruth(x.low)), append(highs, plainTruth(x.high))
-		words = append(words, saysWords(label), []piece{saysNumber("the effect", plainTruth(x.value)), saysNumber("the low end", plainTruth(x.low)),
-			saysNumber("the high end", plainTruth(x.high))})
+		low, high := truth{value: x.low, slack: x.slack}, truth{value: x.high, slack: x.slack}
+		values, lows, highs = append(values, plainTruth(x.value)), append(lows, low), append(highs, high)
+		words = append(words, saysWords(label), []piece{saysNumber("the effect", plainTruth(x.value)), saysNumber("the low end", low), saysNumber("the high end", high)})
 	}
 	s.units(n, "", "")
 	series := oneSeries(s, n)

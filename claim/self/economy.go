@@ -3,7 +3,6 @@ package self
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -13,84 +12,6 @@ import (
 	"bakeoff/record"
 	"bakeoff/unit"
 )
-
-// An estimate is a value and every value that it may be, exactly.
-type estimate struct {
-	point *big.Rat
-	in    unit.Interval
-	// trials is how many values it rests on; 0 for what was worked out.
-	trials int
-	blocks map[int]float64
-}
-
-func exactly(v *big.Rat) *estimate { return &estimate{point: v, in: unit.Exactly(v)} }
-
-func (e *estimate) times(by *big.Rat) *estimate {
-	return &estimate{point: new(big.Rat).Mul(e.point, by), in: e.in.Mul(unit.Exactly(by)), trials: e.trials}
-}
-
-func (e *estimate) plus(o *estimate) *estimate {
-	return &estimate{point: new(big.Rat).Add(e.point, o.point), in: e.in.Add(o.in)}
-}
-
-// over is the quotient of two that are off independently; nil where the divisor
-// may be zero.
-func (e *estimate) over(o *estimate) *estimate {
-	in, err := e.in.Div(o.in)
-	if err != nil {
-		return nil
-	}
-	return &estimate{point: new(big.Rat).Quo(e.point, o.point), in: in, trials: e.trials}
-}
-
-// widened adds a share of the value that may be wrong either way.
-func (e *estimate) widened(share *big.Rat) *estimate {
-	one := big.NewRat(1, 1)
-	factor := unit.NewInterval(new(big.Rat).Sub(one, share), new(big.Rat).Add(one, share))
-	out := *e
-	out.in = e.in.Mul(factor).Join(e.in)
-	return &out
-}
-
-func floatOf(r *big.Rat) float64 {
-	f, _ := r.Float64()
-	return f
-}
-
-func ratOf(f float64) *big.Rat { return new(big.Rat).SetFloat64(f) }
-
-// says is the pieces of an estimate's point, or of its interval.
-func (e *estimate) says(what string) piece { return saysNumber(what, plainTruth(floatOf(e.point))) }
-
-func (e *estimate) saysInterval(what string) []piece {
-	return []piece{saysNumber("the low end of "+what, plainTruth(floatOf(e.in.Low()))), saysNumber("the high end of "+what, plainTruth(floatOf(e.in.High())))}
-}
-
-// estimateOf is what values by block amount to, at a confidence; nil of none.
-func estimateOf(byBlock map[int]float64, confidence float64) *estimate {
-	var values []float64
-	for _, b := range slices.Sorted(maps.Keys(byBlock)) {
-		values = append(values, byBlock[b])
-	}
-	if len(values) == 0 {
-		return nil
-	}
-	if len(values) == 1 {
-		out := exactly(ratOf(values[0]))
-		out.trials, out.blocks = 1, byBlock
-		return out
-	}
-	scaled, back := values, func(v float64) float64 { return v }
-	if logs, ok := logsOf(values); ok {
-		scaled, back = logs, math.Exp
-	}
-	mean, half := meanOf(scaled), basis{sd: deviationOf(scaled), df: len(scaled) - 1}.half(len(scaled), 1-confidence)
-	ends := []float64{back(mean), back(mean - half), back(mean + half)}
-	if slices.ContainsFunc(ends, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
-		return nil
-	}
-	return &estimate{ratOf(ends[0]), unit.NewInterval(ratOf(ends[1]), ratOf(ends[2])), len(values), byBlock}
-}
 
 // A systemView is what was under test in one cell, seen by one workload.
 type systemView struct {

@@ -182,6 +182,16 @@ func (b basis) half(n int, alpha float64) float64 {
 	return criticalT(alpha, b.df) * b.sd / math.Sqrt(float64(n))
 }
 
+// endSlack is how far the end of an interval may be off for what is known of the
+// quantiles of t; of a ratio, at its size.
+func endSlack(half, alpha, size float64, log bool) float64 {
+	slack := (1e-14 + 3e-16/alpha) * half
+	if log {
+		return slack * size
+	}
+	return slack
+}
+
 // An expected finding is one that the report must have, worked out again.
 type expected struct {
 	effect    effectView
@@ -259,10 +269,7 @@ func (a *auditor) work(x *expected) {
 	if x.n() > 1 {
 		half := x.basis.half(x.n(), alpha)
 		x.low, x.high = c.whole(mean-half), c.whole(mean+half)
-		x.slack = (1e-14 + 3e-16/alpha) * half // as far as quantiles of t are known
-		if c.log {
-			x.slack *= x.high
-		}
+		x.slack = endSlack(half, alpha, x.high, c.log)
 	}
 	x.base, x.against = c.whole(meanOf(c.base)), c.whole(meanOf(c.against))
 	x.improved = x.improvement()

@@ -240,6 +240,8 @@ func (a *auditor) findingFrame(n *node, x *expected, claim func(string, func(*sh
 		s.same(n.at("better"), "better", string(x.better))
 		if x.known {
 			s.same(n.at("unit"), "unit", x.unit)
+		} else {
+			tell(n, "unit") // nothing was observed in it
 		}
 		s.flag(n.at("primary"), "primary", x.primary)
 		var pieces []piece

@@ -43,16 +43,18 @@ func (v *trialView) measureHosts() {
 	}
 	for measure, metric := range map[string]string{"nic_rx": "nic.rx.bytes", "nic_tx": "nic.tx.bytes",
 		"disk_read": "disk.read.bytes", "disk_write": "disk.write.bytes"} {
-		total, found, whole := 0.0, false, true
+		total, noise, found, whole := 0.0, 0.0, false, true
 		for _, m := range machines {
 			if len(v.watch.machines[m].instances(metric)) == 0 {
 				continue // a machine without such a device
 			}
 			f, ok := v.watch.machines[m].counters(metric, v.watch.span, everyInstance)
-			total, found, whole = total+f.rate, true, whole && ok && f.coverage >= 0.9
+			total, noise = total+f.rate, noise+f.noise
+			found, whole = true, whole && ok && f.coverage >= 0.9
 		}
 		if found && whole {
 			put(measure, total)
+			v.noise[measureKey{"", measure}] = noise
 		}
 	}
 	if watts, ok := v.power(machines); ok {

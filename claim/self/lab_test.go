@@ -30,6 +30,8 @@ type bench struct {
 	facts  func(*record.Trial, string, *record.Facts)
 	stop   int // after so many trials; 0 at the end of the plan
 	trials int
+	// apart gives client and server machines of their own; they are one else.
+	apart bool
 }
 
 func newBench(t testing.TB, src string) *bench {
@@ -199,6 +201,7 @@ func (b *bench) readings(t record.Trial) (out []record.Reading) {
 		add("memory", "swap.out", "", "B", record.Counter64, 0)
 		add("nic", "nic.rx.bytes", "eth0", "B", record.Counter64, 5e6*s+1e5*s*s)
 		add("nic", "nic.tx.bytes", "eth0", "B", record.Counter64, 7e6*s)
+		add("nic", "nic.tx.packets", "eth0", "1", record.Counter64, 9e3*s)
 		add("disk", "disk.write.bytes", "sda", "B", record.Counter64, 1e6*s)
 		add("neighbour", "neighbour.cpu", "", "s", record.Counter64, 0.001*s)
 		add("meter", "power", "pdu", "W", record.Gauge, 200+50*busy+s)
@@ -217,6 +220,11 @@ func (b *bench) write(t *record.Trial, readings []record.Reading) {
 	file, err := b.w.WriteReadings(t.ID, "server", readings)
 	b.must(err)
 	t.Readings = map[string]string{"client": file, "server": file} // one machine under two names
+	if b.apart {
+		other, err := b.w.WriteReadings(t.ID, "client", readings)
+		b.must(err)
+		t.Readings["client"] = other
+	}
 	costs := []record.CollectorCost{{Collector: "meter", Support: "supported", Class: "wall-meter", Cadence: 1, Samples: 14, Uncertainty: new(1.5)},
 		{Collector: "rapl", Support: "supported", Class: "rapl", Samples: 14}, {Collector: "cpu", Support: "supported", Samples: 14, CPU: 0.001}}
 	t.Costs = map[string][]record.CollectorCost{"client": costs, "server": costs}

@@ -384,11 +384,10 @@ func (a *auditor) gradedSeries(s *sheet, n *node, name string, grades []systemVi
 	for _, g := range grades {
 		level, _ := g.cell.Level(plan.GradedFactor)
 		share, _ := a.plan.Share(g.cell)
-		in := func(r *big.Rat) truth { return truth{value: floatOf(r), unit: base} }
-		x := of(g)
-		labels, xs, ys = append(labels, level), append(xs, plainTruth(100*floatOf(share))), append(ys, in(x.point))
-		lows, highs = append(lows, in(x.in.Low())), append(highs, in(x.in.High()))
-		words = append(append(words, saysWords(level)...), saysNumber("the value", in(x.point)))
+		point, low, high := of(g).truths(base)
+		labels, xs, ys = append(labels, level), append(xs, plainTruth(100*floatOf(share))), append(ys, point)
+		lows, highs = append(lows, low), append(highs, high)
+		words = append(append(words, saysWords(level)...), saysNumber("the value", point))
 	}
 	s.same(n.at("name"), "name", name)
 	s.names(n.at("labels"), "labels", labels)

@@ -102,7 +102,7 @@ func (e *economyView) captionPieces() (out []piece) {
 	if m.PUE != nil {
 		out = append(out, saysNumber("the PUE", plainTruth(floatOf(m.PUE))))
 	}
-	return append(out, saysWords("1 W is 3.412 BTU/h", "100 % of a limit", "128 B")...)
+	return append(out, saysWords("1 W is 3.412 BTU/h", "transactions of 128 B", "near 100 %")...)
 }
 
 // notePieces are what notes may name: the sources of power, systems and amounts
@@ -189,9 +189,11 @@ func (e *economyView) yearly(watts *estimate) (kwh, cost, carbon *estimate) {
 }
 
 // heat is the BTU/h that power becomes: 3600 J an hour over the 1055.05585262 J
-// of the international table's BTU.
+// of the international table's BTU. A report multiplies by ten digits of that.
 func heat(watts *estimate) *estimate {
-	return watts.times(new(big.Rat).Quo(big.NewRat(3600, 1), big.NewRat(105505585262, 100000000)))
+	out := watts.times(new(big.Rat).Quo(big.NewRat(3600, 1), big.NewRat(105505585262, 100000000)))
+	out.off += 2e-10 * floatOf(out.point)
+	return out
 }
 
 // powerColumns are what a mean power is over a year.
@@ -255,7 +257,7 @@ func (e *economyView) sameWork() (t tableView) {
 			figuresIn("whole", saysNumber("the whole servers", plainTruth(floatOf(n.whole)))), figuresIn("safe", saysNumber("the safe servers", plainTruth(floatOf(n.safe))))}
 		if price := e.priceOf(s); price != nil {
 			in := e.currency()
-			all := &estimate{point: new(big.Rat).Mul(n.fraction.point, price.point), in: n.fraction.in.Mul(price.in)}
+			all := n.fraction.by(price)
 			if first == nil {
 				first = all.point
 			}
@@ -284,7 +286,7 @@ func (e *economyView) consolidation() (t tableView) {
 		}
 		n := e.servers(ratio)
 		capacity := s.work.times(n.safe)
-		spare := &estimate{point: new(big.Rat).Sub(capacity.point, work.point), in: capacity.in.Sub(work.in)}
+		spare := capacity.less(work)
 		share := new(big.Rat).Quo(spare.point, capacity.point)
 		owned := 0
 		for _, f := range d.parts {

@@ -2,6 +2,7 @@ package self
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
 )
@@ -124,15 +125,19 @@ func (e *economyView) flipRows(t *tableView, c conditionView, o, base optionView
 	slices.SortStableFunc(flips, func(x, y flip) int {
 		return new(big.Rat).Abs(x.change).Cmp(new(big.Rat).Abs(y.change))
 	})
-	row := func(input string, now, at *big.Rat, unit string) {
-		t.row(textIn("option", o.name), textIn("condition", c.name), textIn("input", input), figuresIn("now", saysNumber("now", plainTruth(floatOf(now)))),
-			figuresIn("turns at", saysNumber("where it turns", plainTruth(floatOf(at)))), changeIn("change", at, now), textIn("unit", unit))
+	off := o.years[n-1].all.off + base.years[n-1].all.off
+	row := func(input string, now, at *big.Rat, unit string, moves *big.Rat) {
+		size := math.Abs(floatOf(now))
+		where := truth{value: floatOf(at), slack: size*off/math.Abs(floatOf(moves)) + floatShare*(size+math.Abs(floatOf(at)))}
+		t.row(textIn("option", o.name), textIn("condition", c.name), textIn("input", input),
+			figuresIn("now", saysNumber("now", truth{value: floatOf(now), slack: floatShare * size})),
+			figuresIn("turns at", saysNumber("where it turns", where)), changeIn("change", at, now), textIn("unit", unit))
 	}
 	for _, f := range flips {
-		row(f.name, f.now, f.at, f.unit)
+		row(f.name, f.now, f.at, f.unit, f.moves)
 		for _, s := range c.systems {
 			if name := e.nameOf(s); s.work != nil && f.at.Sign() > 0 && len(o.mix) == 1 && o.mix[0].name == name && f.name == "servers of "+name {
-				row("work of one "+name, s.work.point, new(big.Rat).Mul(s.work.point, new(big.Rat).Quo(f.now, f.at)), s.workUnit)
+				row("work of one "+name, s.work.point, new(big.Rat).Mul(s.work.point, new(big.Rat).Quo(f.now, f.at)), s.workUnit, f.moves)
 			}
 		}
 	}

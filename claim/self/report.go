@@ -144,8 +144,8 @@ func (a *auditor) readTrials() ([]record.Warning, error) {
 }
 
 // observedShare is how far apart a trial's value here and as it was observed may
-// be, as a share: a small growth of a large counter loses digits.
-const observedShare = 1e-7
+// be, as a share, beside the noise of its counters.
+const observedShare = 1e-9
 
 // take adds to a trial's own values what only the analysis observes, and
 // compares the rest.
@@ -161,7 +161,7 @@ func (a *auditor) take(v *trialView) {
 		case math.IsNaN(o.Value) || math.IsInf(o.Value, 0):
 		case !derived:
 			v.values[key] = o.Value
-		case math.Abs(own-o.Value) > observedShare*math.Abs(own):
+		case math.Abs(own-o.Value) > observedShare*math.Abs(own)+v.noise[key]:
 			s.fault("%s is observed as %v, but ledger, histograms and telemetry give %v", o.Measure, o.Value, own)
 		default:
 			v.values[key] = o.Value

@@ -1,6 +1,7 @@
 package self_test
 
 import (
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,6 +46,7 @@ func designs() map[string]string {
 	return map[string]string{
 		"two servers":                    twoServers + "repeat: {blocks: 8}\n",
 		"many blocks, for the bootstrap": twoServers + "repeat: {blocks: 20}\n",
+		"one block":                      twoServers + "repeat: {blocks: 1}\n",
 		"two blocks":                     twoServers + "repeat: {blocks: 2}\n",
 		"pilot":                          twoServers + "repeat: {pilot: 8, until: 0.9%, max: 14}\n",
 		"three factors": `
@@ -271,6 +273,24 @@ func mishaps() map[string]func(*bench) {
 				}
 			}
 		},
+		"devices and a saturated link": func(b *bench) {
+			b.apart = true
+			b.facts = func(_ *record.Trial, _ string, f *record.Facts) {
+				slot := &record.PCIe{GTs: new(8.0), Width: new(4)}
+				f.NICs = []record.NIC{{Name: "eth0", Kind: "device", BitsPerSecond: new(int64(60_000_000)), PCIe: slot}}
+				f.Disks = []record.Disk{{Name: "sda", Driver: "nvme", PCIe: slot}}
+			}
+		},
+		"several loads": func(b *bench) {
+			b.spoil = func(t *record.Trial) {
+				second, sink := t.Loads[0], t.Loads[0]
+				second.Instance, second.Window.Seconds = 1, 9.5
+				sink.Part, sink.Latencies, sink.Kinds = "sink", nil, nil
+				t.Loads = append(t.Loads, second, sink)
+			}
+		},
+		"noise without bounds":             func(b *bench) { b.noise = 3 },
+		"noise without bounds, two blocks": func(b *bench) { b.noise, b.stop = 4, 4 },
 		"drift and noise": func(b *bench) {
 			b.noise = 0.2
 			b.rate = func(record.Cell) float64 { return 30_000 * (1 + 0.05*float64(b.trials)) }
@@ -319,4 +339,25 @@ func TestReportsOfChangedRecordsFollow(t *testing.T) {
 	b.must(err)
 	run = reopened(b, copied)
 	mustFollow(t, audit(t, b, run, b.printed(run)))
+}
+
+// TestHonestReportsOfAnyNoiseFollow: from noise that only the last digits show to
+// noise that leaves nothing to see, and from a few operations a second up.
+func TestHonestReportsOfAnyNoiseFollow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes many records")
+	}
+	names := []string{"two servers", "workloads", "together", "pilot", "against itself", "money", "graded", "ladder", "bought new"}
+	noises, scales := []float64{1e-9, 1e-4, 0.005, 0.03, 0.1, 0.5}, []float64{1, 1e-3, 37.7, 1e4}
+	for i := range 2 * len(names) {
+		t.Run(names[i%len(names)], func(t *testing.T) {
+			t.Parallel()
+			b := benchOf(t, names[i%len(names)])
+			b.rng, b.noise = rand.New(rand.NewPCG(uint64(i), 99)), noises[i%len(noises)]
+			rate := b.rate
+			b.rate = func(c record.Cell) float64 { return scales[i%len(scales)] * rate(c) }
+			run := b.run()
+			mustFollow(t, audit(t, b, run, b.printed(run)))
+		})
+	}
 }

@@ -212,7 +212,7 @@ func (p piece) fits(text string, w word) bool {
 		printed = -printed
 	}
 	half := halfDigit(w.text) * scale
-	return math.Abs(printed*scale-p.truth.value) <= half*(1+1e-6)+p.truth.slack
+	return math.Abs(printed*scale-p.truth.value) <= half*(1+1e-6)+floatShare*math.Abs(p.truth.value)+p.truth.slack
 }
 
 // halfDigit is half a unit of the last digit printed. A whole number may have

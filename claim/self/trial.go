@@ -22,13 +22,14 @@ type trialView struct {
 	logs     map[logKey]*hist.Histogram
 	watch    *watched
 	values   map[measureKey]float64
+	noise    map[measureKey]float64 // that the digits of counters leave in a value
 }
 
 type logKey struct{ workload, kind, timing string }
 
 // viewOf reads one trial's loads, histograms and telemetry.
 func viewOf(run *record.Run, p *plan.Plan, t record.Trial) (*trialView, error) {
-	v := &trialView{Trial: t, logs: map[logKey]*hist.Histogram{}, values: map[measureKey]float64{}}
+	v := &trialView{Trial: t, logs: map[logKey]*hist.Histogram{}, values: map[measureKey]float64{}, noise: map[measureKey]float64{}}
 	if r, err := p.Resolve(t.Cell); err == nil {
 		v.resolved = r
 	}

@@ -3,6 +3,7 @@ package self
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -117,6 +118,9 @@ type flow struct {
 	rate     float64
 	total    float64 // over what is covered
 	coverage float64
+	// noise is how far the rate may be off for the digits that the counter has:
+	// a small growth of a large one keeps few of them.
+	noise float64
 }
 
 // flow integrates one track over a span, interpolated at its edges; gaps of
@@ -125,7 +129,7 @@ type flow struct {
 func (t *tracks) flow(metric, instance string, w span, gauge bool) (flow, bool) {
 	marks := t.of[trackKey{metric, instance}]
 	widest := 3 * typicalGap(marks)
-	total, covered := 0.0, 0.0
+	total, covered, largest := 0.0, 0.0, 0.0
 	for i := 1; i < len(marks); i++ {
 		a, b := marks[i-1], marks[i]
 		from, to := max(a.at, w.from), min(b.at, w.to)
@@ -137,7 +141,7 @@ func (t *tracks) flow(metric, instance string, w span, gauge bool) (flow, bool) 
 		}
 		slope := (b.value - a.value) / float64(b.at-a.at)
 		seconds := float64(to-from) / 1e9
-		covered += seconds
+		covered, largest = covered+seconds, max(largest, math.Abs(a.value), math.Abs(b.value))
 		if gauge {
 			total += (a.value + slope*(float64(from-a.at)+float64(to-a.at))/2) * seconds
 		} else {
@@ -147,7 +151,8 @@ func (t *tracks) flow(metric, instance string, w span, gauge bool) (flow, bool) 
 	if covered <= 0 || w.to <= w.from {
 		return flow{}, false
 	}
-	return flow{total / covered, total, covered / w.seconds()}, true
+	const digit = 0x1p-52 // of a float64
+	return flow{total / covered, total, covered / w.seconds(), 8 * digit * largest / covered}, true
 }
 
 func (t *tracks) counter(metric, instance string, w span) (flow, bool) {
@@ -167,7 +172,7 @@ func (t *tracks) counters(metric string, w span, keep func(string) bool) (flow, 
 			return flow{}, false
 		}
 		found = true
-		sum.rate += f.rate
+		sum.rate, sum.noise = sum.rate+f.rate, sum.noise+f.noise
 		sum.coverage = min(sum.coverage, f.coverage)
 	}
 	return sum, found
