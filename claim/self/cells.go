@@ -114,13 +114,13 @@ type cellView struct {
 	values            []float64
 	blocks            []int
 	center, low, high float64
-	slack             float64 // of low and high
+	ending            ending
 	cv                float64 // percent; NaN where there is none
 }
 
 // ends are the ends of the interval.
 func (c cellView) ends() (low, high truth) {
-	return truth{value: c.low, unit: c.unit, slack: c.slack}, truth{value: c.high, unit: c.unit, slack: c.slack}
+	return truth{value: c.low, unit: c.unit, slack: c.ending.at(c.low)}, truth{value: c.high, unit: c.unit, slack: c.ending.at(c.high)}
 }
 
 // workCell summarises a measure in a cell: by the geometric mean with the t
@@ -142,7 +142,7 @@ func (a *auditor) workCell(key measureKey, cell record.Cell) cellView {
 	if n > 1 {
 		half := basis{sd: deviationOf(scaled), df: n - 1}.half(n, familyError)
 		c.low, c.high = back(mean-half), back(mean+half)
-		c.slack = endSlack(half, familyError, c.high, log)
+		c.ending = endingOf(half, familyError, log)
 		if m := meanOf(c.values); m != 0 {
 			c.cv = 100 * deviationOf(c.values) / math.Abs(m)
 		}
@@ -218,7 +218,7 @@ type floor struct {
 	key              measureKey
 	n                int
 	value, low, high float64
-	slack            float64 // of low and high
+	ending           ending
 	margin, level    float64
 	verdict          []analysis.Verdict
 }
@@ -266,7 +266,7 @@ func (a *auditor) floorOf(key measureKey, cell string, margin, level float64) (f
 	n, mean := len(base), meanOf(logTwin)
 	half := basis{sd: deviationOf(logTwin), df: n - 1}.half(n, 1-level)
 	f := floor{key: key, n: n, value: math.Exp(mean), low: math.Exp(mean - half), high: math.Exp(mean + half), margin: margin, level: level}
-	f.slack = endSlack(half, 1-level, f.high, true)
+	f.ending = endingOf(half, 1-level, true)
 	x := expected{contrast: contrastView{log: true}, margin: margin, better: record.HigherIsBetter, low: f.low, high: f.high}
 	f.verdict = x.judged()
 	return f, true
@@ -316,8 +316,8 @@ func (a *auditor) auditFloor(n *node, f floor) {
 	s := newSheet("noise floor of "+f.key.measure, n)
 	tell(n, "measure", "workload")
 	s.number(n.at("effect"), "effect", plainTruth(f.value))
-	s.number(n.at("low"), "low", truth{value: f.low, slack: f.slack})
-	s.number(n.at("high"), "high", truth{value: f.high, slack: f.slack})
+	s.number(n.at("low"), "low", truth{value: f.low, slack: f.ending.at(f.low)})
+	s.number(n.at("high"), "high", truth{value: f.high, slack: f.ending.at(f.high)})
 	s.count(n.at("n"), "n", f.n)
 	s.speaks(n.at("sentence"), "the sentence", f.pieces()...)
 	if s.numbers++; !slices.Contains(f.verdict, analysis.Verdict(n.str("verdict"))) {

@@ -221,7 +221,7 @@ func (a *auditor) forestChart(s *sheet, n *node, key measureKey) {
 		if findings := a.primaryFindings(); i < len(findings) {
 			notes = append(notes, findings[i].str("verdict"))
 		}
-		low, high := truth{value: x.low, slack: x.slack}, truth{value: x.high, slack: x.slack}
+		low, high := truth{value: x.low, slack: x.ending.at(x.low)}, truth{value: x.high, slack: x.ending.at(x.high)}
 		values, lows, highs = append(values, plainTruth(x.value)), append(lows, low), append(highs, high)
 		words = append(words, saysWords(label), []piece{saysNumber("the effect", plainTruth(x.value)), saysNumber("the low end", low), saysNumber("the high end", high)})
 	}

@@ -182,14 +182,23 @@ func (b basis) half(n int, alpha float64) float64 {
 	return criticalT(alpha, b.df) * b.sd / math.Sqrt(float64(n))
 }
 
-// endSlack is how far the end of an interval may be off for what is known of the
-// quantiles of t; of a ratio, at its size.
-func endSlack(half, alpha, size float64, log bool) float64 {
-	slack := (1e-14 + 3e-16/alpha) * half
-	if log {
-		return slack * size
+// An ending is how far the ends of an interval may be off for what is known of
+// the quantiles of t: of a ratio, as a share of the end.
+type ending struct {
+	off float64
+	log bool
+}
+
+func endingOf(half, alpha float64, log bool) ending {
+	return ending{(1e-14 + 3e-16/alpha) * half, log}
+}
+
+// at is how far an end may be off.
+func (e ending) at(end float64) float64 {
+	if e.log {
+		return e.off * math.Abs(end)
 	}
-	return slack
+	return e.off
 }
 
 // An expected finding is one that the report must have, worked out again.
@@ -209,7 +218,7 @@ type expected struct {
 	against   float64
 	value     float64
 	low, high float64
-	slack     float64  // of the interval's ends
+	ending    ending
 	improved  *float64 // percent
 }
 
@@ -269,7 +278,7 @@ func (a *auditor) work(x *expected) {
 	if x.n() > 1 {
 		half := x.basis.half(x.n(), alpha)
 		x.low, x.high = c.whole(mean-half), c.whole(mean+half)
-		x.slack = endSlack(half, alpha, x.high, c.log)
+		x.ending = endingOf(half, alpha, c.log)
 	}
 	x.base, x.against = c.whole(meanOf(c.base)), c.whole(meanOf(c.against))
 	x.improved = x.improvement()

@@ -152,9 +152,8 @@ func estimateOf(byBlock map[int]float64, confidence float64) *estimate {
 		return nil
 	}
 	out := &estimate{point: ratOf(ends[0]), in: unit.NewInterval(ratOf(ends[1]), ratOf(ends[2])), trials: len(values), blocks: byBlock}
-	slack := func(v float64) float64 {
-		return floatShare*math.Abs(v) + endSlack(half, 1-confidence, math.Abs(v), true)
-	}
+	end := endingOf(half, 1-confidence, true)
+	slack := func(v float64) float64 { return floatShare*math.Abs(v) + end.at(v) }
 	out.off = rounds(ends[0], floatShare*math.Abs(ends[0]))
 	out.endsOff = max(rounds(ends[1], slack(ends[1])), rounds(ends[2], slack(ends[2])))
 	return out

@@ -193,7 +193,7 @@ func (a *auditor) auditFinding(n *node, x *expected) {
 		what  string
 		value float64
 		slack float64
-	}{{"base value", x.base, 0}, {"against value", x.against, 0}, {"effect", x.value, 0}, {"low", x.low, x.slack}, {"high", x.high, x.slack}} {
+	}{{"base value", x.base, 0}, {"against value", x.against, 0}, {"effect", x.value, 0}, {"low", x.low, x.ending.at(x.low)}, {"high", x.high, x.ending.at(x.high)}} {
 		unit := x.unit
 		if c.log && (x.effect.Kind == plan.Interaction || !strings.HasSuffix(f.what, " value")) {
 			unit = "x"
