@@ -30,6 +30,9 @@ type Description struct {
 	Parameters []Parameter
 	Kinds      []string // of operation, in the order of Op and Completion kinds
 	Parts      []Part
+	// Figures names what a Figurer of this engine gives, so that a plan may
+	// judge it or search for its peak: nopm, say.
+	Figures []string
 }
 
 // A Parameter is one key that the engine takes from a plan or the command line.

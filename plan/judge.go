@@ -214,7 +214,7 @@ func measures(cells []Resolved, catalog Catalog) []string {
 			}
 			for _, e := range catalog.Engines() {
 				if e.Name == w.Engine {
-					kinds = append(kinds, e.Kinds...)
+					kinds, out = append(kinds, e.Kinds...), append(out, e.Figures...)
 				}
 			}
 		}

@@ -306,6 +306,7 @@ type Engine struct {
 	Name       string
 	Parameters []Parameter // beside those that every workload has
 	Kinds      []string    // of operation
+	Figures    []string    // that it gives of its own, as nopm
 	Target     bool        // it needs a service or a target
 	Embedded   bool        // bakeoff has an embedded server for it
 	// Check, where it is not nil, judges what the types of the parameters

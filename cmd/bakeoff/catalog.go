@@ -26,7 +26,7 @@ func (catalog) Engines() []plan.Engine {
 	var all []plan.Engine
 	for _, e := range engine.Table() {
 		d := e.Describe()
-		p := plan.Engine{Name: e.Name(), Kinds: d.Kinds, Target: e.Name() == "kv", Embedded: e.Name() == "kv",
+		p := plan.Engine{Name: e.Name(), Kinds: d.Kinds, Figures: d.Figures, Target: e.Name() == "kv", Embedded: e.Name() == "kv",
 			Check: func(w plan.Workload) error { return tryOpen(e, w) }}
 		for _, q := range d.Parameters {
 			p.Parameters = append(p.Parameters, plan.Parameter{Name: q.Name, Type: string(q.Type), Default: q.Default, Values: q.Values, Doc: q.Doc})
