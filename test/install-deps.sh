@@ -11,6 +11,7 @@ need redis-server redis-server
 need memcached memcached
 need snmpd snmpd
 need ipmi_sim openipmi
+need mariadbd mariadb-server
 
 [ -n "$missing" ] || exit 0
 
