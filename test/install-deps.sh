@@ -12,6 +12,7 @@ need memcached memcached
 need snmpd snmpd
 need ipmi_sim openipmi
 need mariadbd mariadb-server
+ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || need postgres postgresql
 
 [ -n "$missing" ] || exit 0
 
