@@ -1,11 +1,11 @@
-// Package wire is the client's side of the client/server protocol that MariaDB
+// Package protocol is the client's side of the client/server protocol that MariaDB
 // and MySQL speak: the login, commands, and a decoder of their answers that takes
 // bytes as they arrive and allocates nothing in steady state.
 //
 // It follows the protocol pages of both servers ("Client/Server Protocol" of the
 // MySQL source documentation, "Clients & Utilities: Client/Server Protocol" of the
 // MariaDB documentation): protocol version 10, 4.1 capabilities and up.
-package wire
+package protocol
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package wire_test
+package protocol_test
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"bakeoff/engine/oltp/mysql/mariadbtest"
-	"bakeoff/engine/oltp/mysql/wire"
+	"bakeoff/engine/oltp/mysql/protocol"
 )
 
 // link connects over a socket that is closed with the test.
-func link(t *testing.T, network, address string, l wire.Login) (*wire.Conn, error) {
+func link(t *testing.T, network, address string, l protocol.Login) (*protocol.Conn, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -24,7 +24,7 @@ func link(t *testing.T, network, address string, l wire.Login) (*wire.Conn, erro
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = socket.Close() })
-	return wire.Connect(ctx, socket, l)
+	return protocol.Connect(ctx, socket, l)
 }
 
 func insecureTLS(ctx context.Context, socket net.Conn) (io.ReadWriter, error) {
@@ -43,27 +43,27 @@ func TestLoginsAtMariaDB(t *testing.T) {
 		GRANT ALL ON d.* TO native, ed;`)
 	for _, c := range []struct {
 		name  string
-		login wire.Login
+		login protocol.Login
 		tls   bool
 		code  uint16 // of the refusal
 	}{
-		{name: "native", login: wire.Login{User: "native", Password: "secret", Database: "d"}},
-		{name: "native, TLS", login: wire.Login{User: "native", Password: "secret"}, tls: true},
-		{name: "TLS required and used", login: wire.Login{User: "old", Password: "secret"}, tls: true},
-		{name: "TLS required and not used", login: wire.Login{User: "old", Password: "secret"}, code: 1045},
-		{name: "no password", login: wire.Login{User: "empty"}},
-		{name: "ed25519", login: wire.Login{User: "ed", Password: "secret", Database: "d"}},
-		{name: "ed25519, wrong", login: wire.Login{User: "ed", Password: "Secret"}, code: 1045},
-		{name: "wrong password", login: wire.Login{User: "native", Password: "no"}, code: 1045},
-		{name: "no such user", login: wire.Login{User: "nobody", Password: "no"}, code: 1045},
-		{name: "no such database", login: wire.Login{User: "native", Password: "secret", Database: "no"}, code: 1044},
+		{name: "native", login: protocol.Login{User: "native", Password: "secret", Database: "d"}},
+		{name: "native, TLS", login: protocol.Login{User: "native", Password: "secret"}, tls: true},
+		{name: "TLS required and used", login: protocol.Login{User: "old", Password: "secret"}, tls: true},
+		{name: "TLS required and not used", login: protocol.Login{User: "old", Password: "secret"}, code: 1045},
+		{name: "no password", login: protocol.Login{User: "empty"}},
+		{name: "ed25519", login: protocol.Login{User: "ed", Password: "secret", Database: "d"}},
+		{name: "ed25519, wrong", login: protocol.Login{User: "ed", Password: "Secret"}, code: 1045},
+		{name: "wrong password", login: protocol.Login{User: "native", Password: "no"}, code: 1045},
+		{name: "no such user", login: protocol.Login{User: "nobody", Password: "no"}, code: 1045},
+		{name: "no such database", login: protocol.Login{User: "native", Password: "secret", Database: "no"}, code: 1044},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.tls {
 				c.login.Upgrade = insecureTLS
 			}
 			conn, err := link(t, "tcp", s.Address(), c.login)
-			var refusal *wire.ServerError
+			var refusal *protocol.ServerError
 			if c.code != 0 {
 				if !errors.As(err, &refusal) || refusal.Code != c.code {
 					t.Fatalf("error %v, want server error %d", err, c.code)
@@ -88,9 +88,9 @@ func TestLoginsAtMariaDB(t *testing.T) {
 
 func TestConnectionLimit(t *testing.T) {
 	s := mariadbtest.Start(t, "--max-connections=10")
-	var refusal *wire.ServerError
+	var refusal *protocol.ServerError
 	for range 12 {
-		if _, err := link(t, "unix", s.Socket, wire.Login{User: mariadbtest.Root}); err != nil {
+		if _, err := link(t, "unix", s.Socket, protocol.Login{User: mariadbtest.Root}); err != nil {
 			if !errors.As(err, &refusal) || refusal.Code != 1040 {
 				t.Fatalf("error %v, want server error 1040", err)
 			}
@@ -102,7 +102,7 @@ func TestConnectionLimit(t *testing.T) {
 
 func TestTLSMissing(t *testing.T) {
 	s := mariadbtest.Start(t)
-	_, err := link(t, "tcp", s.Address(), wire.Login{User: mariadbtest.Root, Upgrade: insecureTLS})
+	_, err := link(t, "tcp", s.Address(), protocol.Login{User: mariadbtest.Root, Upgrade: insecureTLS})
 	if err == nil {
 		t.Error("a server without TLS was logged in at with TLS")
 	}
@@ -110,11 +110,11 @@ func TestTLSMissing(t *testing.T) {
 
 func TestExecIsRefused(t *testing.T) {
 	s := mariadbtest.Start(t)
-	conn, err := link(t, "unix", s.Socket, wire.Login{User: mariadbtest.Root, Secure: true})
+	conn, err := link(t, "unix", s.Socket, protocol.Login{User: mariadbtest.Root, Secure: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var refusal *wire.ServerError
+	var refusal *protocol.ServerError
 	for _, query := range []string{"SELEC 1", "SELECT 1; SELEC 1", "CREATE DATABASE mysql"} {
 		if err := conn.Exec(t.Context(), query); !errors.As(err, &refusal) || refusal.State == "" {
 			t.Errorf("%s: error %v, want a server's error with a state", query, err)
