@@ -2,15 +2,14 @@ package kv
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"bakeoff/load"
+	"bakeoff/load/dial"
 	"bakeoff/load/gen"
 	"bakeoff/load/ring"
 	"bakeoff/unit"
@@ -322,37 +321,10 @@ func (c *config) setUser(p *load.Params) error {
 	return nil
 }
 
-func (c *config) setTLS(p *load.Params) error {
+func (c *config) setTLS(p *load.Params) (err error) {
 	if !c.target.tls {
-		for _, name := range []string{"tls_ca", "tls_cert", "tls_key", "tls_name", "tls_insecure"} {
-			if p.Given(name) {
-				return fmt.Errorf("parameter %q is for a target with TLS: expected rediss:// or memcaches://", name)
-			}
-		}
-		return nil
+		return dial.NoTLS(p, "rediss:// or memcaches://")
 	}
-	c.tls = &tls.Config{ServerName: c.target.host, InsecureSkipVerify: p.Bool("tls_insecure"), MinVersion: tls.VersionTLS12}
-	if name := p.String("tls_name"); name != "" {
-		c.tls.ServerName = name
-	}
-	if file := p.String("tls_ca"); file != "" {
-		pem, err := os.ReadFile(file)
-		if err != nil {
-			return fmt.Errorf("reading the certificates to trust: %w", err)
-		}
-		c.tls.RootCAs = x509.NewCertPool()
-		if !c.tls.RootCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("%s holds no PEM certificate", file)
-		}
-	}
-	cert, key := p.String("tls_cert"), p.String("tls_key")
-	if cert == "" && key == "" {
-		return nil
-	}
-	pair, err := tls.LoadX509KeyPair(cert, key)
-	if err != nil {
-		return fmt.Errorf("reading the client's certificate (tls_cert and tls_key go together): %w", err)
-	}
-	c.tls.Certificates = []tls.Certificate{pair}
-	return nil
+	c.tls, err = dial.TLSConfig(p, c.target.host)
+	return err
 }

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bakeoff/load"
+	"bakeoff/load/dial"
 	"bakeoff/load/ring"
 )
 
@@ -9,8 +10,8 @@ import (
 // their replies, and the parser of those.
 type conn struct {
 	slot   int32
-	ring   *ring.Conn // nil while it is down
-	sealed *sealed    // nil without TLS
+	ring   *ring.Conn   // nil while it is down
+	sealed *dial.Sealed // nil without TLS
 	parser parser
 	log    *keyLog  // the keys whose values are still to come; nil without verification
 	check  *checker // nil likewise
@@ -71,7 +72,7 @@ func (c *conn) push(op *load.Op, kind uint8, n uint32, join bool) (g *group, beg
 // output is where requests are appended.
 func (c *conn) output() *[]byte {
 	if c.sealed != nil {
-		return &c.sealed.plain
+		return &c.sealed.Plain
 	}
 	return &c.ring.Out
 }

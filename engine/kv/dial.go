@@ -3,40 +3,34 @@ package kv
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"strconv"
 	"time"
 
+	"bakeoff/load/dial"
 	"bakeoff/load/ring"
 )
 
-// link is a connection to the target, logged in and ready for a worker's loop.
-type link struct {
-	fd     int
-	sealed *sealed // nil without TLS
-}
-
 // dial connects, logs in and hands over the socket.
-func (c *config) dial(ctx context.Context) (link, error) {
+func (c *config) dial(ctx context.Context) (dial.Link, error) {
 	ctl, err := c.dialControl(ctx)
 	if err != nil {
-		return link{}, err
+		return dial.Link{}, err
 	}
 	if n := ctl.in.Buffered(); n > 0 {
 		ctl.close()
-		return link{}, fmt.Errorf("%s sent %d bytes that nothing asked for", c.target.address, n)
+		return dial.Link{}, fmt.Errorf("%s sent %d bytes that nothing asked for", c.target.address, n)
 	}
 	fd, err := ring.Take(ctl.socket)
 	if err != nil {
-		return link{}, err
+		return dial.Link{}, err
 	}
 	if ctl.sealed != nil {
-		ctl.sealed.detach()
+		ctl.sealed.Detach()
 	}
-	return link{fd: fd, sealed: ctl.sealed}, nil
+	return dial.Link{FD: fd, Sealed: ctl.sealed}, nil
 }
 
 // control is a connection that is read and written with blocking calls: for the
@@ -44,8 +38,8 @@ func (c *config) dial(ctx context.Context) (link, error) {
 type control struct {
 	c      *config
 	socket net.Conn
-	sealed *sealed
-	conn   net.Conn // the socket, or TLS over it
+	sealed *dial.Sealed // nil without TLS
+	conn   net.Conn     // the socket, or TLS over it
 	in     *bufio.Reader
 }
 
@@ -68,25 +62,17 @@ func (ctl *control) close() { _ = ctl.socket.Close() }
 
 func (ctl *control) login(ctx context.Context) error {
 	if ctl.c.tls != nil {
-		ctl.sealed = newSealed(ctl.socket, ctl.c.tls)
-		if err := ctl.sealed.tls.HandshakeContext(ctx); err != nil {
-			return tlsAdvice(err)
+		ctl.sealed = dial.Seal(ctl.socket, ctl.c.tls)
+		if err := ctl.sealed.TLS().HandshakeContext(ctx); err != nil {
+			return dial.Advise(err)
 		}
-		ctl.conn = ctl.sealed.tls
+		ctl.conn = ctl.sealed.TLS()
 	}
 	ctl.in = bufio.NewReader(ctl.conn)
 	if ctl.c.target.family == memcached {
 		return ctl.loginMemcached()
 	}
 	return ctl.loginRedis()
-}
-
-func tlsAdvice(err error) error {
-	var unknown *tls.CertificateVerificationError
-	if errors.As(err, &unknown) {
-		return fmt.Errorf("TLS: %w (name the authority's file with tls_ca, or take any certificate with tls_insecure)", err)
-	}
-	return fmt.Errorf("TLS: %w", err)
 }
 
 func (ctl *control) loginRedis() error {

@@ -1,18 +1,14 @@
 package kv
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"bakeoff/load"
+	"bakeoff/load/dial"
 )
 
 // What happens to a connection that is lost: the operations on the wire fail,
@@ -109,13 +105,11 @@ func (w *worker) expire(now int64) {
 // that are due, and returns when the next one is.
 func (w *worker) reconnect(now int64) int64 {
 	for {
-		select {
-		case d := <-w.dials.done:
-			w.dialed(d)
-			continue
-		default:
+		d, ok := w.dials.Take()
+		if !ok {
+			break
 		}
-		break
+		w.dialed(d)
 	}
 	wake := int64(math.MaxInt64)
 	for _, c := range w.conns {
@@ -127,7 +121,7 @@ func (w *worker) reconnect(now int64) int64 {
 			continue
 		}
 		c.dialing = true
-		w.dials.begin(c)
+		w.dials.Begin(c)
 	}
 	return wake
 }
@@ -151,68 +145,19 @@ func (w *worker) gone(now int64) error {
 	return fmt.Errorf("the target is gone, no connection could be opened for %v: %w", w.c.timeout, w.lastErr)
 }
 
-func (w *worker) dialed(d dialed) {
-	c := d.conn
+func (w *worker) dialed(d dial.Opened[*conn]) {
+	c := d.Key
 	c.dialing = false
-	err := d.err
+	err := d.Err
 	if c.owed != nil && c.head != c.tail {
 		w.fail(c, c.tail, load.Failed, fmt.Errorf("the connection was lost: %w", c.owed))
 		c.owed = nil
 	}
 	if err == nil {
-		err = w.up(c, d.link)
+		err = w.up(c, d.Link)
 	}
 	if w.lastErr = err; err != nil {
 		w.fail(c, c.tail, load.Failed, err)
 		w.later(c)
 	}
 }
-
-// dials opens connections in goroutines, so that a worker never waits for one.
-type dials struct {
-	dial   func() (link, error)
-	wake   func() error
-	cancel context.CancelFunc
-	done   chan dialed
-	all    sync.WaitGroup
-	count  *atomic.Uint64 // of attempts
-}
-
-type dialed struct {
-	conn *conn
-	link link
-	err  error
-}
-
-func (d *dials) start(c *config, wake func() error, most int, count *atomic.Uint64) {
-	d.wake, d.count = wake, count
-	d.done = make(chan dialed, most)
-	ctx, cancel := context.WithCancel(context.Background())
-	d.dial, d.cancel = func() (link, error) { return c.dial(ctx) }, cancel
-}
-
-func (d *dials) begin(c *conn) {
-	d.count.Add(1)
-	d.all.Go(func() {
-		l, err := d.dial()
-		d.done <- dialed{c, l, err} // there is room for every connection
-		_ = d.wake()                // without it the worker finds out when it wakes for another reason
-	})
-}
-
-func (d *dials) stop() {
-	d.cancel()
-	d.all.Wait()
-	for {
-		select {
-		case r := <-d.done:
-			if r.err == nil {
-				_ = closeFD(r.link.fd)
-			}
-		default:
-			return
-		}
-	}
-}
-
-func closeFD(fd int) error { return unix.Close(fd) }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 
 	"bakeoff/load"
+	"bakeoff/load/dial"
 )
 
 // Engine is the key-value engine. Its zero value is ready.
@@ -55,7 +56,7 @@ func (e Engine) Open(_ context.Context, spec load.Spec) (load.Session, error) {
 func parameters() []load.Parameter {
 	patterns := []string{"uniform", "sequential", "parallel", "gaussian", "zipf", "hot"}
 	const patternDoc = "uniform at random; sequential: all workers walk the keys together; parallel: each worker walks its own share; gaussian, zipf and hot favour some keys"
-	return []load.Parameter{
+	return append([]load.Parameter{
 		{Name: "connections", Type: load.TypeInt, Default: "50", Doc: "Connections, shared out among the workers."},
 		{Name: "pipeline", Type: load.TypeInt, Default: "1", Doc: "Operations in flight on a connection."},
 		{Name: "ratio", Type: load.TypeString, Default: "1:10", Doc: "Sets to gets, drawn at random; 0:1 only reads."},
@@ -81,10 +82,5 @@ func parameters() []load.Parameter {
 		{Name: "verify", Type: load.TypeBool, Default: "false", Doc: "Check every value that comes back, and all keys after the window. It costs the generator CPU."},
 		{Name: "reconnect_every", Type: load.TypeInt, Default: "0", Doc: "Replies after which a connection is closed and opened again; 0: never."},
 		{Name: "io", Type: load.TypeEnum, Values: []string{"auto", "io_uring", "epoll"}, Default: "auto", Doc: "How the generator talks to the kernel."},
-		{Name: "tls_ca", Type: load.TypeString, Doc: "File of the PEM certificates to trust; the system's without it."},
-		{Name: "tls_cert", Type: load.TypeString, Doc: "File of the client's PEM certificate."},
-		{Name: "tls_key", Type: load.TypeString, Doc: "File of the client's PEM key."},
-		{Name: "tls_name", Type: load.TypeString, Doc: "Name that the server's certificate must have; the target's host without it."},
-		{Name: "tls_insecure", Type: load.TypeBool, Default: "false", Doc: "Take any certificate."},
-	}
+	}, dial.TLSParameters()...)
 }

@@ -12,6 +12,7 @@ import (
 
 	"bakeoff/internal/osenv"
 	"bakeoff/load"
+	"bakeoff/load/dial"
 	"bakeoff/load/gen"
 	"bakeoff/load/ring"
 )
@@ -43,7 +44,7 @@ type worker struct {
 	down     int   // connections that are not up
 	allDown  int64 // clock nanoseconds since when none is up; 0 while one is
 	lastErr  error // of connecting
-	dials    dials
+	dials    *dial.Dialer[*conn]
 }
 
 // newWorker opens worker i of n with its connections.
@@ -58,7 +59,7 @@ func newWorker(ctx context.Context, c *config, i, n int, reconnects *atomic.Uint
 	if err != nil {
 		return nil, err
 	}
-	w.dials.start(c, w.loop.Wake, count, reconnects)
+	w.dials = dial.New[*conn](c.dial, w.loop.Wake, count, reconnects)
 	if err := w.connect(ctx, count); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
@@ -95,7 +96,7 @@ func (c *config) bufferSize() int {
 
 // connect opens the connections, several at a time.
 func (w *worker) connect(ctx context.Context, count int) error {
-	links := make([]link, count)
+	links := make([]dial.Link, count)
 	errs := make([]error, count)
 	limit := make(chan struct{}, 32)
 	var all sync.WaitGroup
@@ -141,13 +142,13 @@ func (w *worker) newConn(slot int32) *conn {
 }
 
 // up puts a new link to use and sends what waited for it.
-func (w *worker) up(c *conn, l link) error {
-	rc, err := w.loop.Add(l.fd)
+func (w *worker) up(c *conn, l dial.Link) error {
+	rc, err := w.loop.Add(l.FD)
 	if err != nil {
-		return errors.Join(err, closeFD(l.fd))
+		return errors.Join(err, l.Close())
 	}
 	rc.Tag = int(c.slot)
-	c.ring, c.sealed, c.good, c.budget = rc, l.sealed, false, w.c.reconnectEvery
+	c.ring, c.sealed, c.good, c.budget = rc, l.Sealed, false, w.c.reconnectEvery
 	if w.c.reconnectEvery == 0 {
 		c.budget = math.MaxUint64
 	}
@@ -284,7 +285,7 @@ func (w *worker) finish() {
 		}
 		if c.sealed != nil {
 			var err error
-			if c.ring.Out, err = c.sealed.seal(c.ring.Out); err != nil {
+			if c.ring.Out, err = c.sealed.Seal(c.ring.Out); err != nil {
 				w.lost(c, fmt.Errorf("sealing a record: %w", err))
 				continue
 			}
@@ -374,22 +375,22 @@ func (w *worker) handle(e *ring.Event) {
 }
 
 func (w *worker) unseal(c *conn, data []byte) error {
-	c.sealed.put(data, c.ring.Out)
+	c.sealed.Put(data, c.ring.Out)
 	var err error
 	for err == nil {
 		var b []byte
-		if b, err = c.sealed.next(); err != nil || len(b) == 0 {
+		if b, err = c.sealed.Next(); err != nil || len(b) == 0 {
 			break
 		}
 		err = w.receive(c, b)
 	}
-	c.ring.Out = c.sealed.taken()
+	c.ring.Out = c.sealed.Taken()
 	w.loop.Send(c.ring)
 	return err
 }
 
 // Close closes the connections and stops those that are being opened.
 func (w *worker) Close() error {
-	w.dials.stop()
+	w.dials.Stop()
 	return w.loop.Close()
 }

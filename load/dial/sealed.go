@@ -1,4 +1,4 @@
-package kv
+package dial
 
 import (
 	"crypto/tls"
@@ -7,44 +7,51 @@ import (
 	"time"
 )
 
-// sealed is TLS on a worker's connection without a goroutine. The handshake
+// Sealed is TLS on a loop's connection without a goroutine. The handshake
 // reads and writes the socket; once it is detached, crypto/tls works on
 // memory: what the loop received is put in, and what it wants sent is taken out.
-// This is the slow path of the engine: it copies, and seals a record a batch.
-type sealed struct {
+// It copies, and seals a record a batch.
+type Sealed struct {
+	Plain []byte // what is still to be sealed: the caller appends to it
+
 	tls   *tls.Conn
 	pipe  *pipe
-	plain []byte // requests that are still to be sealed
 	clear []byte // where records are opened to
 }
 
 const maxRecord = 16 << 10 // of TLS, RFC 8446 section 5.1
 
-func newSealed(socket net.Conn, cfg *tls.Config) *sealed {
+// Seal puts TLS on a socket. The handshake is still to be done, with TLS().
+func Seal(socket net.Conn, cfg *tls.Config) *Sealed {
 	p := &pipe{Conn: socket}
-	return &sealed{tls: tls.Client(p, cfg), pipe: p, clear: make([]byte, maxRecord)}
+	return &Sealed{tls: tls.Client(p, cfg), pipe: p, clear: make([]byte, maxRecord)}
 }
 
-func (s *sealed) detach() { s.pipe.detached = true }
+// TLS is the connection as crypto/tls has it. Until Detach it may be read and
+// written; after that only its state may be looked at.
+func (s *Sealed) TLS() *tls.Conn { return s.tls }
 
-// seal encrypts what is in plain and appends it to out.
-func (s *sealed) seal(out []byte) ([]byte, error) {
-	if len(s.plain) == 0 {
+// Detach takes the socket away: from now on only memory is read and written.
+func (s *Sealed) Detach() { s.pipe.detached = true }
+
+// Seal encrypts what is in Plain and appends it to out.
+func (s *Sealed) Seal(out []byte) ([]byte, error) {
+	if len(s.Plain) == 0 {
 		return out, nil
 	}
 	s.pipe.out = out
-	_, err := s.tls.Write(s.plain)
-	s.plain = s.plain[:0]
-	return s.taken(), err
+	_, err := s.tls.Write(s.Plain)
+	s.Plain = s.Plain[:0]
+	return s.Taken(), err
 }
 
-// put takes received bytes. TLS may have something to send in return, such as
-// a new key; it is appended to out, which taken gives back.
-func (s *sealed) put(data, out []byte) { s.pipe.in, s.pipe.out = data, out }
+// Put takes received bytes. TLS may have something to send in return, such as
+// a new key; it is appended to out, which Taken gives back.
+func (s *Sealed) Put(data, out []byte) { s.pipe.in, s.pipe.out = data, out }
 
-// next returns bytes out of what was put in, nil where there are no more now.
+// Next returns bytes out of what was put in, nil where there are no more now.
 // They are valid until the next call.
-func (s *sealed) next() ([]byte, error) {
+func (s *Sealed) Next() ([]byte, error) {
 	n, err := s.tls.Read(s.clear)
 	if errors.Is(err, errEmpty) {
 		err = nil
@@ -52,7 +59,8 @@ func (s *sealed) next() ([]byte, error) {
 	return s.clear[:n], err
 }
 
-func (s *sealed) taken() []byte {
+// Taken gives back the output that Put was given, with what TLS added to it.
+func (s *Sealed) Taken() []byte {
 	out := s.pipe.out
 	s.pipe.out = nil
 	return out

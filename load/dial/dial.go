@@ -1,0 +1,82 @@
+// Package dial opens the connections of a worker in goroutines, so that the
+// worker's thread never waits for one, and hands over their sockets to its
+// loop, with TLS where the target wants it.
+package dial
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// Link is a connection that is ready for a loop, which then owns FD.
+type Link struct {
+	FD     int
+	Sealed *Sealed // nil without TLS
+}
+
+// Close closes a link that no loop took over.
+func (l Link) Close() error { return unix.Close(l.FD) }
+
+// Opened is how an attempt to connect ended.
+type Opened[K any] struct {
+	Key  K // what Begin was given
+	Link Link
+	Err  error
+}
+
+// Dialer opens links in goroutines. K is what the caller knows a connection by.
+type Dialer[K any] struct {
+	open   func(context.Context) (Link, error)
+	wake   func() error
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   chan Opened[K]
+	all    sync.WaitGroup
+	count  *atomic.Uint64
+}
+
+// New makes a dialer. Wake is called, from other goroutines, when an attempt has
+// ended; at most so many may be under way at a time; count counts attempts.
+func New[K any](open func(context.Context) (Link, error), wake func() error, most int, count *atomic.Uint64) *Dialer[K] {
+	d := &Dialer[K]{open: open, wake: wake, done: make(chan Opened[K], most), count: count}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	return d
+}
+
+// Begin starts an attempt.
+func (d *Dialer[K]) Begin(key K) {
+	d.count.Add(1)
+	d.all.Go(func() {
+		l, err := d.open(d.ctx)
+		d.done <- Opened[K]{key, l, err} // there is room for every connection
+		_ = d.wake()                     // without it the worker finds out when it wakes for another reason
+	})
+}
+
+// Take returns an attempt that has ended, if there is one.
+func (d *Dialer[K]) Take() (Opened[K], bool) {
+	select {
+	case o := <-d.done:
+		return o, true
+	default:
+		return Opened[K]{}, false
+	}
+}
+
+// Stop ends the attempts under way and closes what nobody took.
+func (d *Dialer[K]) Stop() {
+	d.cancel()
+	d.all.Wait()
+	for {
+		o, ok := d.Take()
+		if !ok {
+			return
+		}
+		if o.Err == nil {
+			_ = o.Link.Close()
+		}
+	}
+}
