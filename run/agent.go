@@ -12,8 +12,8 @@ import (
 )
 
 // An Agent acts on one machine. Everything that crosses it is serialisable: the
-// in-process agent (Local) is one implementation, agents on other machines are
-// another. Calls never overlap, but for those of different agents.
+// in-process agent (Local) is one implementation, package fleet carries the calls
+// to others. Calls never overlap, but for those of different agents.
 type Agent interface {
 	// Check says what would keep these settings, services and loads from
 	// running here: a problem a line, each with how to mend it. It changes
@@ -44,11 +44,13 @@ type Agent interface {
 	EndOrphans(ctx context.Context, orphans []Orphan) ([]string, error)
 
 	// OpenLoad opens sessions and prepares their data sets: one DataSet for
-	// each spec, nil for a load without one. Progress may be called from time
-	// to time, from one goroutine.
+	// each spec, nil for a load without one. What is open stays. Progress may be
+	// called from time to time, from one goroutine.
 	OpenLoad(ctx context.Context, specs []LoadSpec, progress func(load.Progress)) ([]*record.DataSet, error)
 	// Measure runs what OpenLoad opened: warm-up, window, drain, verification,
 	// with telemetry around it. What was measured until an error comes with it.
+	// Where nothing is open, telemetry is taken until ctx is done, which is no
+	// error then.
 	Measure(ctx context.Context, watch WatchSpec, progress func(load.Progress)) (Measured, error)
 	// CloseLoad closes the sessions. It is safe to call when none is open.
 	CloseLoad(ctx context.Context) error
@@ -108,6 +110,9 @@ type WatchSpec struct {
 	// PIDFile is where the identity of what the loads start is kept while they
 	// run, for EndOrphans.
 	PIDFile string `json:"pid_file,omitempty"`
+	// NoEnergy says that another host of the plan is the same machine and reads
+	// its energy counters: they are not to be counted twice.
+	NoEnergy bool `json:"no_energy,omitempty"`
 }
 
 // MeterSpec lists the sources of watts of a host that nobody acts on.

@@ -471,9 +471,6 @@ func TestConfigurationIsComplete(t *testing.T) {
 		"nobody acts on it": func(c *Config) {
 			c.Agents = nil
 		},
-		"namespace": func(c *Config) {
-			c.Plan = parse(t, strings.Replace(fakePlan, "lab: {agent: local}", "lab: {agent: local, namespace: a}", 1))
-		},
 	} {
 		broken := cfg
 		change(&broken)

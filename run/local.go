@@ -19,11 +19,14 @@ import (
 	"bakeoff/record"
 )
 
-// Local is the agent of the machine that it runs on.
+// Local is the agent of the machine, or the network namespace, that it runs in.
 type Local struct {
 	env     *osenv.Env
 	engines func(name string) (load.Engine, error)
 	shared  *load.Machine
+	// bakeoff is the process whose descendants all that the run starts on this
+	// machine are; 0: this one.
+	bakeoff int
 
 	mu       sync.Mutex
 	services []*localService
@@ -41,6 +44,27 @@ type localService struct {
 // NewLocal returns the agent of this machine. Engines finds an engine by name.
 func NewLocal(env *osenv.Env, engines func(name string) (load.Engine, error)) *Local {
 	return &Local{env: env, engines: engines, shared: load.NewMachine(env.Root)}
+}
+
+// NewLocalFor is NewLocal in a process that another bakeoff, of that PID and on
+// this machine, started to act for it: its agents and services are no neighbours.
+func NewLocalFor(env *osenv.Env, engines func(name string) (load.Engine, error), bakeoff int) *Local {
+	l := NewLocal(env, engines)
+	l.bakeoff = bakeoff
+	return l
+}
+
+// EndAll closes the loads and stops every service that was started.
+func (l *Local) EndAll(ctx context.Context) error {
+	all := l.CloseLoad(ctx)
+	l.mu.Lock()
+	services := slices.Clone(l.services)
+	l.mu.Unlock()
+	for _, s := range slices.Backward(services) {
+		_, err := l.StopService(ctx, s.spec.Name)
+		all = errors.Join(all, err)
+	}
+	return all
 }
 
 // Facts gathers what this machine is now. What is there but cannot be read is
@@ -195,7 +219,13 @@ func (l *Local) CheckService(_ context.Context, name string) error {
 }
 
 // EndOrphans ends what an earlier process of bakeoff did not live to stop.
-func (l *Local) EndOrphans(ctx context.Context, orphans []Orphan) (ended []string, err error) {
+func (l *Local) EndOrphans(ctx context.Context, orphans []Orphan) ([]string, error) {
+	return EndOrphans(ctx, orphans)
+}
+
+// EndOrphans ends processes of this machine that an earlier process of bakeoff
+// did not live to stop.
+func EndOrphans(ctx context.Context, orphans []Orphan) (ended []string, err error) {
 	const grace = 5 * time.Second
 	for _, o := range orphans {
 		pids, endErr := host.EndOrphan(ctx, o.PIDFile, grace)

@@ -17,19 +17,16 @@ import (
 )
 
 // OpenLoad opens the sessions in the order given, each on cores of its own where
-// there are some, and prepares their data sets one after the other.
+// there are some, and prepares their data sets one after the other. Those that
+// are open stay.
 func (l *Local) OpenLoad(ctx context.Context, specs []LoadSpec, progress func(load.Progress)) ([]*record.DataSet, error) {
-	if err := l.CloseLoad(ctx); err != nil {
-		return nil, err
-	}
 	topology, err := host.ReadTopology(ctx, l.env.Root)
 	if err != nil {
 		return nil, err
 	}
-	l.warnings = nil
 	sets := make([]*record.DataSet, 0, len(specs))
-	for i, s := range specs {
-		spec, warnings, err := l.place(topology, s, i)
+	for _, s := range specs {
+		spec, warnings, err := l.place(topology, s, len(l.loads))
 		if err != nil {
 			return nil, fmt.Errorf("workload %s: %w", s.Workload, err)
 		}
@@ -124,7 +121,11 @@ func (l *Local) measure(ctx context.Context, watch WatchSpec, progress func(load
 	}
 	var m Measured
 	var loadErr error
-	m.Results, loadErr = l.measureAll(ctx, progress)
+	if len(l.loads) > 0 {
+		m.Results, loadErr = l.measureAll(ctx, progress)
+	} else {
+		<-ctx.Done() // the loads are elsewhere
+	}
 	m.Warnings = slices.Clone(l.warnings)
 	limited, cancel := detached(ctx, slack)
 	defer cancel()
@@ -226,14 +227,14 @@ func (l *Local) CloseLoad(context.Context) error {
 	for _, running := range slices.Backward(l.loads) {
 		all = errors.Join(all, running.Close())
 	}
-	l.loads = nil
+	l.loads, l.warnings = nil, nil
 	return all
 }
 
 // collectors are those that a watch asks for, and every power source that the
 // plan names.
 func (l *Local) collectors(watch WatchSpec) ([]telemetry.Collector, error) {
-	cfg := telemetry.Config{Root: l.env.Root}
+	cfg := telemetry.Config{Root: l.env.Root, Self: l.bakeoff}
 	for _, name := range slices.Sorted(maps.Keys(watch.Processes)) {
 		cfg.Processes = append(cfg.Processes, telemetry.Process{Name: name, PIDs: watch.Processes[name]})
 	}
@@ -249,6 +250,11 @@ func (l *Local) collectors(watch WatchSpec) ([]telemetry.Collector, error) {
 		return meters, nil
 	}
 	chosen, err := telemetry.Select(telemetry.Table(cfg), hosts)
+	if watch.NoEnergy {
+		chosen = slices.DeleteFunc(chosen, func(c telemetry.Collector) bool {
+			return c.Describe().Name == "rapl"
+		})
+	}
 	return append(chosen, meters...), err
 }
 

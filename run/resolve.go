@@ -42,9 +42,6 @@ func machines(p *plan.Plan, agents map[string]Agent) ([]*machine, error) {
 		if !ok {
 			return nil, fmt.Errorf("hosts.%s: nobody acts on it: its agent is %q; expected local, or none for a host that is only declared", h.Name, h.Agent)
 		}
-		if h.Namespace != "" {
-			return nil, fmt.Errorf("hosts.%s.namespace is %q: this build runs loads and services in its own network namespace only; remove the key, or start bakeoff inside it (ip netns exec)", h.Name, h.Namespace)
-		}
 		i := slices.IndexFunc(all, func(m *machine) bool { return m.agent == agent })
 		if i < 0 {
 			all = append(all, &machine{name: h.Name, names: []string{h.Name}, agent: agent})
@@ -142,11 +139,28 @@ func (r *resolver) service(s plan.Service) ServiceSpec {
 
 func (r *resolver) pidFile(name string) string { return filepath.Join(r.workDir, name+".pid") }
 
-func (r *resolver) loadPIDFile() string { return filepath.Join(r.workDir, ".load.pid") }
+func (r *resolver) loadPIDFile(m *machine) string {
+	if m == r.machines[0] {
+		return filepath.Join(r.workDir, ".load.pid")
+	}
+	return filepath.Join(r.workDir, ".load-"+m.name+".pid")
+}
+
+// readsEnergy reports whether a machine's agent reads the energy counters of the
+// hardware, which all agents of one machine share: it is the one that the first
+// service runs on, and without services the first.
+func (r *resolver) readsEnergy(m *machine, desc plan.Resolved) bool {
+	for _, s := range desc.Services {
+		if on, err := r.machine(s.Host, "services."+s.Name+".host"); err == nil {
+			return on == m
+		}
+	}
+	return m == r.machines[0]
+}
 
 func (r *resolver) watch(m *machine, desc plan.Resolved) WatchSpec {
 	w := WatchSpec{
-		Host: m.name, PIDFile: r.loadPIDFile(), IntervalSeconds: cmp.Or(r.plan.Telemetry.Interval, time.Second).Seconds(),
+		Host: m.name, PIDFile: r.loadPIDFile(m), NoEnergy: !r.readsEnergy(m, desc), IntervalSeconds: cmp.Or(r.plan.Telemetry.Interval, time.Second).Seconds(),
 		Collectors: r.plan.Telemetry.Collectors, Names: slices.Clone(r.plan.Telemetry.Processes),
 	}
 	for _, h := range desc.Hosts {
@@ -204,10 +218,10 @@ func (r *resolver) workload(t plan.Trial, w plan.Workload, desc plan.Resolved, j
 	return nil
 }
 
-// opens is the order in which parts open.
-func opens(p load.Part) int {
-	return slices.Index([]load.Part{load.Sink, load.Observer, load.Source}, p)
-}
+// partsInOrder are the parts in the order in which they open.
+func partsInOrder() []load.Part { return []load.Part{load.Sink, load.Observer, load.Source} }
+
+func opens(p load.Part) int { return slices.Index(partsInOrder(), p) }
 
 func cpusOf(desc plan.Resolved, name string) string {
 	for _, h := range desc.Hosts {

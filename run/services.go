@@ -192,7 +192,7 @@ func (x *executor) endOrphans(ctx context.Context, left []serviceEvent, broken b
 			}
 		}
 		if broken {
-			orphans = append(orphans, Orphan{PIDFile: x.resolver.loadPIDFile()})
+			orphans = append(orphans, Orphan{PIDFile: x.resolver.loadPIDFile(m)})
 		}
 		if len(orphans) == 0 {
 			continue

@@ -184,16 +184,28 @@ func (r *trialRun) resolve(context.Context, func()) error {
 	return err
 }
 
-// prepare opens the loads and brings their data sets to their starting state.
+// prepare opens the loads and brings their data sets to their starting state:
+// on all machines the sinks first, the sources last.
 func (r *trialRun) prepare(ctx context.Context, sign func()) error {
-	return r.each(func(m *machine) error {
-		specs := r.jobs.jobs[m].Loads
-		if len(specs) == 0 {
-			return nil
+	for _, part := range partsInOrder() {
+		err := r.each(func(m *machine) error {
+			var specs []LoadSpec
+			for _, s := range r.jobs.jobs[m].Loads {
+				if s.Part == part {
+					specs = append(specs, s)
+				}
+			}
+			if len(specs) == 0 {
+				return nil
+			}
+			_, err := m.agent.OpenLoad(ctx, specs, r.report(PhasePrepare, sign))
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		_, err := m.agent.OpenLoad(ctx, specs, r.report(PhasePrepare, sign))
-		return err
-	})
+	}
+	return nil
 }
 
 // report passes a load's progress on, and takes it for a sign of life.
@@ -204,8 +216,20 @@ func (r *trialRun) report(phase string, sign func()) func(load.Progress) {
 	}
 }
 
-// measure runs the loads on all machines at once.
+// measure runs the loads on all machines at once. Machines without a load are
+// watched until the last load has ended; where one fails, all end.
 func (r *trialRun) measure(ctx context.Context, sign func()) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	loaded := 0
+	for _, m := range r.x.machines {
+		if len(r.jobs.jobs[m].Loads) > 0 {
+			loaded++
+		}
+	}
+	if loaded == 0 {
+		return errNoLoad
+	}
 	var mu sync.Mutex
 	return r.each(func(m *machine) error {
 		watch := r.jobs.jobs[m].Watch
@@ -213,12 +237,22 @@ func (r *trialRun) measure(ctx context.Context, sign func()) error {
 		got, err := m.agent.Measure(ctx, watch, r.report(PhaseMeasure, sign))
 		mu.Lock()
 		defer mu.Unlock()
+		if len(r.jobs.jobs[m].Loads) > 0 {
+			loaded--
+		} else if loaded == 0 && errors.Is(err, context.Canceled) {
+			err = nil // it was over before the watch began
+		}
+		if loaded == 0 || err != nil {
+			cancel()
+		}
 		if err == nil || len(got.Results) > 0 {
 			r.measured[m] = got
 		}
 		return err
 	})
 }
+
+var errNoLoad = errors.New("the cell has no load: there is nothing to measure")
 
 // each acts on all machines at once and returns when all are done.
 func (r *trialRun) each(fn func(*machine) error) error {
@@ -232,7 +266,7 @@ func (r *trialRun) each(fn func(*machine) error) error {
 		})
 	}
 	all.Wait()
-	return errors.Join(errs...)
+	return firstCause(errs)
 }
 
 func (r *trialRun) checkServices(ctx context.Context) error {

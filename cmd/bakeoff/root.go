@@ -75,6 +75,7 @@ Exit codes: 0 done; 1 failed; 2 bad input; 3 done but invalid; 4 a verdict that
 		newAuditCommand(env),
 		newCalcCommand(),
 		newEmbeddedCommand(env),
+		newAgentCommand(env),
 		newManCommand(),
 	)
 	return root

@@ -13,6 +13,7 @@ import (
 
 	"bakeoff/analysis"
 	"bakeoff/engine"
+	"bakeoff/fleet"
 	"bakeoff/internal/osenv"
 	"bakeoff/plan"
 	"bakeoff/record"
@@ -72,7 +73,14 @@ func (f *runFlags) execute(ctx context.Context, env *osenv.Env, args []string) e
 	if err != nil {
 		return badInput(err)
 	}
-	config, err := f.config(env, p)
+	hosts := fleet.Assemble(env, p.Hosts, engine.Lookup)
+	err = f.run(ctx, env, p, hosts, failOn)
+	return errors.Join(err, hosts.Close())
+}
+
+// run carries the plan out on its hosts.
+func (f *runFlags) run(ctx context.Context, env *osenv.Env, p *plan.Plan, hosts *fleet.Fleet, failOn []analysis.Verdict) error {
+	config, err := f.config(env, p, hosts)
 	if err != nil {
 		return err
 	}
@@ -110,12 +118,14 @@ func (f *runFlags) execute(ctx context.Context, env *osenv.Env, args []string) e
 func rootHash() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) }
 
 // undo puts right what the run that had this machine last left behind.
-func (f *runFlags) undo(ctx context.Context, env *osenv.Env, dir string, told *progress) error {
+func (f *runFlags) undo(ctx context.Context, env *osenv.Env, dir string, told *progress) (err error) {
 	source, err := openRun(dir)
 	if err != nil {
 		return err
 	}
-	config, err := f.config(env, source.Plan)
+	hosts := fleet.Assemble(env, source.Plan.Hosts, engine.Lookup)
+	defer func() { err = errors.Join(err, hosts.Close()) }()
+	config, err := f.config(env, source.Plan, hosts)
 	if err != nil {
 		return err
 	}
@@ -190,20 +200,13 @@ func (f *runFlags) recordedPlan(dir string) (*plan.Plan, error) {
 	return p, nil
 }
 
-func (f *runFlags) config(env *osenv.Env, p *plan.Plan) (run.Config, error) {
+func (f *runFlags) config(env *osenv.Env, p *plan.Plan, hosts *fleet.Fleet) (run.Config, error) {
 	hostname, err := os.Hostname()
 	if err != nil {
 		return run.Config{}, fmt.Errorf("asking for this machine's name: %w", err)
 	}
-	agents := map[string]run.Agent{}
-	local := run.NewLocal(env, engine.Lookup)
-	for _, h := range p.Hosts {
-		if h.Agent == plan.AgentLocal {
-			agents[h.Name] = local
-		}
-	}
 	return run.Config{
-		Plan: p, Dir: f.dir, Resume: f.resume, Agents: agents, Engines: engine.Lookup,
+		Plan: p, Dir: f.dir, Resume: f.resume, Agents: hosts.Agents(), Engines: engine.Lookup,
 		Host: hostname, Build: version(), Command: append([]string{"bakeoff"}, env.Args...), Clock: env.Clock,
 		PostHocOf: f.postHocOf, LockDir: lockDir(env),
 	}, nil

@@ -25,6 +25,7 @@ func may() map[string][]string {
 		"telemetry": {"record", "unit", "internal/osenv"},
 		"host":      {"record", "unit", "internal/osenv"},
 		"lab":       {"record", "unit", "host", "internal/osenv"},
+		"fleet":     {"record", "plan", "load", "host", "run", "internal/osenv"},
 		"analysis":  reading,
 		"claim":     reading,
 		"report":    append([]string{"claim"}, reading...),
