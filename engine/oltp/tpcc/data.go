@@ -28,6 +28,7 @@ type Data struct {
 	Profile    Profile
 	Warehouses int
 	Seed       uint64
+	Tally      *Tally // where it is not nil, adds up what is written
 }
 
 // Loaded is the date of all initial orders, customers and payments: one and the
@@ -63,6 +64,11 @@ func (c Chunk) MeanRows() int64 {
 // Write generates a chunk's rows. Its error is the writer's.
 func (d Data) Write(c Chunk, w RowWriter) error {
 	r := d.rand(c.Table, c.Warehouse)
+	var sum *adder
+	if d.Tally != nil {
+		sum = newAdder(c.Table, w)
+		w = sum
+	}
 	t := &rows{RowWriter: w, rand: r, profile: d.Profile, data: d, warehouse: c.Warehouse, letters: newLetters()}
 	write := [TableCount]func(*rows) error{
 		Item: (*rows).items, Warehouse: (*rows).warehouseRow, District: (*rows).districts, Customer: (*rows).customers,
@@ -70,6 +76,9 @@ func (d Data) Write(c Chunk, w RowWriter) error {
 	}[c.Table]
 	if err := write(t); err != nil {
 		return fmt.Errorf("table %s, warehouse %d: %w", c.Table, c.Warehouse, err)
+	}
+	if sum != nil {
+		d.Tally.add(c.Table, sum.sums)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ type Type uint8
 
 // The types of columns.
 const (
-	Int       Type = iota // whole numbers of 32 bits
+	Int       Type = iota // whole numbers of 32 bits; their sum over a table must not overflow, so that a database whose SUM keeps the type has 64
 	Small                 // whole numbers of 16 bits
 	Decimal               // Size digits, Scale of them after the point
 	Char                  // exactly Size characters
