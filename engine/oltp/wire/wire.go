@@ -6,9 +6,9 @@ package wire
 
 import (
 	"context"
-	"crypto/tls"
 
 	"bakeoff/engine/oltp/tpcc"
+	"bakeoff/load/dial"
 )
 
 // A Conversation is the protocol's side of one connection. It has one
@@ -35,8 +35,7 @@ type Result struct {
 // A Link is a connection that is ready for transactions: logged in, with
 // statements prepared and nothing of an answer unread.
 type Link struct {
-	Pipe *Pipe     // the socket
-	TLS  *tls.Conn // over Pipe; nil in the clear
+	dial.Link
 	Conversation
 }
 
