@@ -32,7 +32,9 @@ func (m *measurement) result() Result {
 	load.Kinds = kindCounts(m.kinds, c.window)
 	load.Series = c.lines(s, open, end)
 	if !m.shape.Done {
-		load.Steady = steadiness(c.rates(end))
+		rates := c.rates(end)
+		load.Steady = steadiness(rates)
+		load.Tenths = m.tenths(rates)
 	}
 	load.Generator = m.cost(load.Ledger.Completed, open, end)
 	load.Counters = counters(m.opening, m.closing)
@@ -146,12 +148,35 @@ func (m *measurement) cost(completed uint64, open, end int64) record.GeneratorCo
 		UserSeconds: cpu.user.Seconds(), SystemSeconds: cpu.system.Seconds(),
 		CPUPerMillion: perMillion(cpu, completed), BusyFraction: m.outcome.busiest,
 		Workers: m.shape.Workers, NullNanosPerOp: m.null, Backend: m.shape.Backend,
+		Stalls:       &record.Stalls{TickMax: m.ticks.longest, TickTotal: m.ticks.total, WorkerMax: m.outcome.late.longest, WorkerTotal: m.outcome.late.total},
 		PacingLagP50: lag.Quantile(0.5), PacingLagP99: lag.Quantile(0.99), PacingLagMax: lag.Max(),
 	}
 	if m.job.schedule != nil && end > open {
 		g.TargetRate = meanRate(m.job.schedule.Steps, open-m.job.edges.begin, end-m.job.edges.begin)
 	}
 	return g
+}
+
+// tenths are the completions in each tenth of the window, from those in its fine
+// parts; nil where there are too few of these.
+func (m *measurement) tenths(counts []float64) []record.Tenth {
+	n := len(counts)
+	if n < parts {
+		return nil
+	}
+	warmup, length := m.job.edges.open-m.job.edges.begin, m.job.edges.slice/parts
+	out := make([]record.Tenth, parts)
+	for i := range out {
+		from, to := i*n/parts, (i+1)*n/parts
+		out[i].Seconds = time.Duration(int64(to-from) * length).Seconds()
+		for _, c := range counts[from:to] {
+			out[i].Completed += uint64(c)
+		}
+		if m.job.schedule != nil {
+			out[i].Due = out[i].Seconds * meanRate(m.job.schedule.Steps, warmup+int64(from)*length, warmup+int64(to)*length)
+		}
+	}
+	return out
 }
 
 // meanRate is the mean of a schedule's rate between two times.

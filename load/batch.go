@@ -29,6 +29,8 @@ type batchLoop struct {
 	finished bool  // since the engine has nothing left to do
 	end      int64 // of the drain
 	woke     int64
+	turnBy   int64 // when the present turn should have begun at the latest
+	pulse    pulse
 
 	atOpen, atClose cpuTime
 }
@@ -52,8 +54,14 @@ func (l *batchLoop) run() error {
 			l.ops = append(l.ops, Op{Count: 1, Slot: -1})
 		}
 	}
+	l.pulse = newPulse(l.recorder.edges)
+	l.pulse.read()
 	now := l.clock.Now()
+	l.turnBy = now
 	for {
+		if now-l.turnBy >= stallSlack {
+			l.pulse.late(l.turnBy, now)
+		}
 		if l.turn(now) {
 			return nil
 		}
@@ -64,7 +72,9 @@ func (l *batchLoop) run() error {
 		if l.stopped && l.free == l.slots {
 			continue // it is over, and there is nothing to wait for
 		}
-		l.back, err = l.worker.Reap(l.back[:0], l.until(now))
+		until := l.until(now)
+		l.turnBy = max(now, until)
+		l.back, err = l.worker.Reap(l.back[:0], until)
 		now = l.clock.Now()
 		l.book(now)
 		if err == nil {
@@ -83,6 +93,7 @@ func (l *batchLoop) run() error {
 func (l *batchLoop) turn(now int64) bool {
 	if now >= l.recorder.cur.end {
 		l.recorder.advance(now)
+		l.pulse.read()
 	}
 	if now >= l.edge && !l.opened {
 		l.opened, l.edge = true, l.recorder.edges.close

@@ -147,7 +147,8 @@ type Session interface {
 	// worker is closed when its work is over: before Verify and Figures.
 	Worker(ctx context.Context, i, n int) (Worker, error)
 	// Snapshot reads the engine's and the target's own counters, while the
-	// workers are at work.
+	// workers are at work. An engine with connections counts how long they are
+	// down (record.CounterDisconnected): a gate rests on it.
 	Snapshot(ctx context.Context) ([]Count, error)
 	// Close ends the session and frees what it holds. It is safe to call twice.
 	Close() error

@@ -34,6 +34,7 @@ type crew struct {
 	cancel  context.CancelFunc // of all that users do
 	watched chan struct{}      // closed when watch has ended
 
+	late            sharedDelays // of users that slept too long
 	atOpen, atClose processReading
 	started         bool
 }
@@ -70,6 +71,7 @@ func (c *crew) open(ctx context.Context) error {
 
 func (c *crew) start(j job) (<-chan struct{}, error) {
 	c.job, c.started = j, true
+	c.late.delays = newDelays(j.edges)
 	c.stopped, c.watched = make(chan struct{}), make(chan struct{})
 	if j.schedule != nil {
 		all := *j.schedule
@@ -180,6 +182,7 @@ func (c *crew) finish() outcome {
 	for _, s := range c.shards {
 		s.settle(&o, c.job.clock.Now())
 	}
+	o.late = c.late.read()
 	o.cpu = c.atOpen.between(c.atClose, len(c.users))
 	c.process.join(-len(c.users))
 	cores := min(len(c.users), runtime.NumCPU(), runtime.GOMAXPROCS(0))

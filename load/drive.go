@@ -52,6 +52,7 @@ type outcome struct {
 	finished bool    // all workers had nothing left to do
 	busiest  float64 // busy fraction of the busiest worker
 	cpu      cpuTime // over the window
+	late     delays  // of the worker that came the latest
 	stuck    int     // workers that did not come back
 	err      error   // the first that ended a worker early
 }

@@ -20,6 +20,7 @@ type measurement struct {
 	opening []Count // snapshots at the window's edges
 	closing []Count
 	outcome outcome
+	ticks   *metronome
 	news    *news
 }
 
@@ -64,6 +65,7 @@ func (r *Running) Measure(ctx context.Context, progress func(Progress)) (Result,
 	early := m.watch()
 	m.ending = m.instant()
 	m.outcome = r.driver.finish()
+	m.ticks.stop()
 	m.job.collector.stop()
 	err := m.judge(early)
 	result := m.result()
@@ -99,8 +101,10 @@ func (m *measurement) start() error {
 		collector: newCollector(e, m.kinds, m.driver.recorders(), logs, m.tell),
 	}
 	go m.job.collector.run()
+	m.ticks = startMetronome(m.clock, e)
 	var err error
 	if m.ended, err = m.driver.start(m.job); err != nil {
+		m.ticks.stop()
 		m.job.collector.stop()
 		return fmt.Errorf("engine %s: starting the load: %w", m.engine.Name(), err)
 	}
@@ -202,7 +206,7 @@ func (m *measurement) stop(why error) error {
 const snapshotTime = 5 * time.Second
 
 // snapshot reads the engine's counters. What it cannot read is missing from the
-// record, and says so.
+// record, and says so; what comes with the error stands.
 func (m *measurement) snapshot(when string) []Count {
 	ctx, cancel := context.WithTimeout(m.ctx, snapshotTime)
 	defer cancel()
@@ -210,7 +214,6 @@ func (m *measurement) snapshot(when string) []Count {
 	if err != nil {
 		m.warn("counters-missing", record.SeveritySoft, "as the window "+when+": "+err.Error(),
 			"the engine reads its counters at both edges", "See whether the target answered at that moment.")
-		return nil
 	}
 	return counts
 }

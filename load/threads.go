@@ -155,6 +155,7 @@ func (t *threads) finish() outcome {
 		if o.err == nil {
 			o.err = th.err
 		}
+		o.late.worse(l.pulse.delays)
 		spent := l.atClose.sub(l.atOpen)
 		o.cpu = o.cpu.add(spent)
 		window := float64(l.recorder.edges.close - l.recorder.edges.open)

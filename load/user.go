@@ -160,9 +160,13 @@ func (u *user) unsent(intended int64) {
 
 // sleep waits until a moment of the clock; it is false when the work was halted.
 func (u *user) sleep(until int64) bool {
-	for {
-		rest := until - u.crew.job.clock.Now()
+	for slept := false; ; slept = true {
+		now := u.crew.job.clock.Now()
+		rest := until - now
 		if rest <= 0 {
+			if slept {
+				u.crew.late.note(until, now)
+			}
 			return true
 		}
 		u.timer.Reset(time.Duration(rest))

@@ -19,9 +19,12 @@ type Load struct {
 	// Ended is "window" where a rate was measured, "done" where a duration was.
 	Ended string `json:"ended"`
 
-	Ledger    Ledger        `json:"ledger"`
-	Kinds     []KindCount   `json:"kinds"`
-	Series    []Interval    `json:"series,omitempty"` // a second each, warm-up and drain included
+	Ledger Ledger      `json:"ledger"`
+	Kinds  []KindCount `json:"kinds"`
+	Series []Interval  `json:"series,omitempty"` // a second each, warm-up and drain included
+	// Tenths are the ten parts of the window, in order; nil where it is shorter
+	// than a second or ends with the work.
+	Tenths    []Tenth       `json:"tenths,omitempty"`
 	DataSet   *DataSet      `json:"data_set,omitempty"`
 	Generator GeneratorCost `json:"generator"`
 	Counters  []Counter     `json:"counters,omitempty"` // engine's snapshots at the window's edges
@@ -95,6 +98,15 @@ type Interval struct {
 	P99       int64   `json:"p99_ns"`
 }
 
+// Tenth is what a load completed in a tenth of its window, to the nearest 100 ms.
+type Tenth struct {
+	Seconds   float64 `json:"seconds"` // its length
+	Completed uint64  `json:"completed"`
+	// Due is how many operations an open loop's schedule has in it, on average;
+	// absent in a closed loop, where nothing is due at a time of its own.
+	Due float64 `json:"due,omitempty"`
+}
+
 // DataSet identifies what the load worked on.
 type DataSet struct {
 	Items       uint64  `json:"items"`
@@ -117,7 +129,33 @@ type GeneratorCost struct {
 	TargetRate     float64 `json:"target_rate"`       // operations a second; 0 in a closed loop
 	NullNanosPerOp float64 `json:"null_ns_per_op"`    // the driver's own cost, measured with the null engine on this host
 	Backend        string  `json:"backend,omitempty"` // io_uring, epoll, blocking
+	// Stalls is nil where the generator did not watch itself.
+	Stalls *Stalls `json:"stalls,omitempty"`
 }
+
+// Stalls tell for how long the generator itself stood still in the window: its
+// process was stopped, its machine paused, or it got no core. Delays of less than
+// 50 ms are those of any scheduler, and count as none.
+type Stalls struct {
+	// TickMax is the longest, and TickTotal the sum, by which the driver's own
+	// tick, every 20 ms, came late.
+	TickMax   int64 `json:"tick_late_max_ns"`
+	TickTotal int64 `json:"tick_late_total_ns"`
+	// WorkerMax is the longest, and WorkerTotal the sum for the worker that lost
+	// the most, by which a worker went on later than it should: beyond what it
+	// waited for, and not since the target or the kernel held it in a call.
+	WorkerMax   int64 `json:"worker_late_max_ns"`
+	WorkerTotal int64 `json:"worker_late_total_ns"`
+}
+
+// CounterDisconnected names the counter of an engine whose connections can be
+// lost: seconds that a connection was down, since it was lost or could not be
+// opened, on average over the load's connections. What the load itself closes to
+// open anew is not down.
+const CounterDisconnected = "disconnected"
+
+// CounterFailedConnects names the counter of its vain attempts to connect.
+const CounterFailedConnects = "failed_connects"
 
 // Counter is an engine's own count at the edges of the window.
 type Counter struct {

@@ -34,6 +34,8 @@ type conn struct {
 	dialing bool  // a goroutine is connecting
 	retryAt int64 // clock nanoseconds at which to connect again
 	delay   int64 // how long it waited for that, in nanoseconds
+
+	downSince int64 // clock nanoseconds at which it was lost or could not be opened; 0 while it is up
 }
 
 // group is operations of one kind with the same stamps.

@@ -48,8 +48,13 @@ func (w *worker) close(c *conn) {
 	w.down++
 }
 
-// later sets the time of the next attempt to connect.
+// later sets the time of the next attempt to connect, of a connection that is
+// down.
 func (w *worker) later(c *conn) {
+	if c.downSince == 0 {
+		c.downSince = w.clock.Now()
+		w.outage.Begin(c.downSince)
+	}
 	if c.good {
 		c.good, c.delay, c.retryAt = false, 0, 0
 		return
@@ -157,6 +162,7 @@ func (w *worker) dialed(d dial.Opened[*conn]) {
 		err = w.up(c, d.Link)
 	}
 	if w.lastErr = err; err != nil {
+		w.outage.Failed.Add(1)
 		w.fail(c, c.tail, load.Failed, err)
 		w.later(c)
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"bakeoff/record"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -89,7 +91,7 @@ func TestNobodyListens(t *testing.T) {
 	if _, err := session.Worker(t.Context(), 0, 1); err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("opening a worker: %v", err)
 	}
-	if counts, err := session.Snapshot(t.Context()); err != nil || len(counts) != 1 {
+	if counts, err := session.Snapshot(t.Context()); err != nil || len(counts) != 3 {
 		t.Errorf("a snapshot of a target that is down: %v, %v", counts, err)
 	}
 }
@@ -230,5 +232,8 @@ func TestReconnectEvery(t *testing.T) {
 	all := ta.done["get ok"] + ta.done["set ok"]
 	if n := counter(t, session, "reconnects"); n < float64(all)/20-10 || n > float64(all)/20+10 {
 		t.Errorf("%g connections opened anew for %d operations, want one in 20", n, all)
+	}
+	if down := counter(t, session, record.CounterDisconnected); down != 0 {
+		t.Errorf("what the load closes itself counts as down, for %g s", down)
 	}
 }

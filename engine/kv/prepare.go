@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bakeoff/load"
+	"bakeoff/load/dial"
 	"bakeoff/load/gen"
 	"bakeoff/record"
 )
@@ -103,8 +104,8 @@ const watchInterval = 200 * time.Millisecond
 func (c *config) fillShare(ctx context.Context, i int, filled *atomic.Uint64) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	var reconnects atomic.Uint64
-	w, err := newWorker(ctx, c, i, c.workers, &reconnects)
+	var outage dial.Outage
+	w, err := newWorker(ctx, c, i, c.workers, &outage)
 	if err != nil {
 		return fmt.Errorf("loading the data set: %w", err)
 	}

@@ -3,19 +3,19 @@ package kv
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 
 	"bakeoff/load"
+	"bakeoff/load/dial"
 	"bakeoff/load/ring"
 	"bakeoff/record"
 )
 
 // session is one load on one target.
 type session struct {
-	c          *config
-	backend    string
-	reconnects atomic.Uint64
-	control    *control // opened when first needed
+	c       *config
+	backend string
+	outage  dial.Outage
+	control *control // opened when first needed
 }
 
 // newSession settles on the way of input and output, so that every worker's is
@@ -50,7 +50,7 @@ func (s *session) Worker(ctx context.Context, i, n int) (load.Worker, error) {
 	if n != s.c.workers {
 		return nil, fmt.Errorf("engine kv: asked for %d workers, expected %d", n, s.c.workers)
 	}
-	w, err := newWorker(ctx, s.c, i, n, &s.reconnects)
+	w, err := newWorker(ctx, s.c, i, n, &s.outage)
 	if err != nil {
 		return nil, fmt.Errorf("engine kv: %w", err)
 	}
@@ -76,14 +76,14 @@ func (s *session) talk(ctx context.Context, f func(*control) error) (err error) 
 // Snapshot reads the target's counters: those of INFO or stats that say what
 // it did. Targets without them have none.
 func (s *session) Snapshot(ctx context.Context) ([]load.Count, error) {
-	counts := []load.Count{{Name: "reconnects", Unit: "1", Value: float64(s.reconnects.Load())}}
+	counts := s.outage.Counts(s.c.spec.Clock.Now(), s.c.connections)
 	err := s.talk(ctx, func(ctl *control) error {
 		var err error
 		counts, err = ctl.counters(counts)
 		return err
 	})
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("engine kv: reading the target's counters: %w", context.Cause(ctx))
+		return counts, fmt.Errorf("engine kv: reading the target's counters: %w", context.Cause(ctx))
 	}
 	// A target that is down, or that has no such command, has no counters: the
 	// operations themselves tell what is wrong with it.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"bakeoff/internal/osenv"
@@ -44,14 +43,15 @@ type worker struct {
 	down     int   // connections that are not up
 	allDown  int64 // clock nanoseconds since when none is up; 0 while one is
 	lastErr  error // of connecting
+	outage   *dial.Outage
 	dials    *dial.Dialer[*conn]
 }
 
 // newWorker opens worker i of n with its connections.
-func newWorker(ctx context.Context, c *config, i, n int, reconnects *atomic.Uint64) (_ *worker, err error) {
+func newWorker(ctx context.Context, c *config, i, n int, outage *dial.Outage) (_ *worker, err error) {
 	first, last := gen.Share(uint64(c.connections), i, n)
 	count := int(last - first)
-	w := &worker{c: c, clock: c.spec.Clock, wall: osenv.System{}, quiet: c.proto == metaQuiet, nextScan: math.MinInt64}
+	w := &worker{c: c, clock: c.spec.Clock, wall: osenv.System{}, quiet: c.proto == metaQuiet, nextScan: math.MinInt64, outage: outage}
 	if err := w.makeRequests(i, n); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func newWorker(ctx context.Context, c *config, i, n int, reconnects *atomic.Uint
 	if err != nil {
 		return nil, err
 	}
-	w.dials = dial.New[*conn](c.dial, w.loop.Wake, count, reconnects)
+	w.dials = dial.New[*conn](c.dial, w.loop.Wake, count, &outage.Attempts)
 	if err := w.connect(ctx, count); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
@@ -158,6 +158,10 @@ func (w *worker) up(c *conn, l dial.Link) error {
 		c.parser = newMemcache(w.quiet, c.check)
 	}
 	w.down--
+	if c.downSince != 0 {
+		w.outage.End(c.downSince, w.clock.Now())
+		c.downSince = 0
+	}
 	w.sendWaiting(c)
 	return nil
 }
