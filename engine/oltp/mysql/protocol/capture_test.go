@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bakeoff/engine/oltp/mysql/mariadbtest"
 	"bakeoff/engine/oltp/mysql/protocol"
+	"bakeoff/test/mariadbtest"
 )
 
 var capture = flag.Bool("capture", false, "write a server's answers to testdata/*.bin; run -update afterwards")
@@ -62,7 +62,7 @@ func exchange(t *testing.T, socket net.Conn, command []byte, form protocol.Form)
 // TestCapture asks a real server and, with -capture, keeps its answers for the
 // tests and the fuzzing of the decoder.
 func TestCapture(t *testing.T) {
-	server := mariadbtest.Start(t)
+	server := mariadbtest.Start(t, mariadbtest.Options{})
 	server.SQL(`CREATE DATABASE d; USE d;
 		CREATE TABLE v (a TINYINT, b SMALLINT UNSIGNED, c INT, d BIGINT, e DECIMAL(12,2), f DOUBLE, g DATETIME(6), h TIME, i VARCHAR(300), j BLOB, k YEAR, l BIGINT UNSIGNED);
 		INSERT INTO v VALUES (-1, 65535, -70000, 9000000000, -12.34, 1.5, '2024-02-03 04:05:06.789', '-12:34:56', REPEAT('x', 300), x'00ff', 2024, 18446744073709551615),

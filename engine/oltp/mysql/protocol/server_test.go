@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"bakeoff/engine/oltp/mysql/mariadbtest"
 	"bakeoff/engine/oltp/mysql/protocol"
+	"bakeoff/test/mariadbtest"
 )
 
 // link connects over a socket that is closed with the test.
@@ -33,8 +33,7 @@ func insecureTLS(ctx context.Context, socket net.Conn) (io.ReadWriter, error) {
 }
 
 func TestLoginsAtMariaDB(t *testing.T) {
-	cert, key := selfSigned(t)
-	s := mariadbtest.Start(t, "--plugin-load-add=auth_ed25519", "--ssl-cert="+cert, "--ssl-key="+key)
+	s := mariadbtest.Start(t, mariadbtest.Options{TLS: true, Args: []string{"--plugin-load-add=auth_ed25519"}})
 	s.SQL(`CREATE DATABASE d;
 		CREATE USER native IDENTIFIED BY 'secret';
 		CREATE USER empty;
@@ -87,7 +86,7 @@ func TestLoginsAtMariaDB(t *testing.T) {
 }
 
 func TestConnectionLimit(t *testing.T) {
-	s := mariadbtest.Start(t, "--max-connections=10")
+	s := mariadbtest.Start(t, mariadbtest.Options{Args: []string{"--max-connections=10"}})
 	var refusal *protocol.ServerError
 	for range 12 {
 		if _, err := link(t, "unix", s.Socket, protocol.Login{User: mariadbtest.Root}); err != nil {
@@ -101,7 +100,7 @@ func TestConnectionLimit(t *testing.T) {
 }
 
 func TestTLSMissing(t *testing.T) {
-	s := mariadbtest.Start(t)
+	s := mariadbtest.Start(t, mariadbtest.Options{})
 	_, err := link(t, "tcp", s.Address(), protocol.Login{User: mariadbtest.Root, Upgrade: insecureTLS})
 	if err == nil {
 		t.Error("a server without TLS was logged in at with TLS")
@@ -109,7 +108,7 @@ func TestTLSMissing(t *testing.T) {
 }
 
 func TestExecIsRefused(t *testing.T) {
-	s := mariadbtest.Start(t)
+	s := mariadbtest.Start(t, mariadbtest.Options{})
 	conn, err := link(t, "unix", s.Socket, protocol.Login{User: mariadbtest.Root, Secure: true})
 	if err != nil {
 		t.Fatal(err)

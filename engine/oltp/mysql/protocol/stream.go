@@ -29,11 +29,11 @@ const (
 type state uint8
 
 const (
-	stateFirst   state = iota // of a result: OK, an error or the number of columns
+	stateOver    state = iota // nothing is expected
+	stateFirst                // of a result: OK, an error or the number of columns
 	stateColumns              // definitions of columns
 	stateColumnsEnd
 	stateRows
-	stateOver
 )
 
 // maxColumns bounds what a hostile number of columns can make the decoder hold.
@@ -43,8 +43,7 @@ const maxColumns = 4096
 const statusMore = 0x0008
 
 // A Stream decodes the answers that arrive on one connection. For each command
-// call Expect before its answer arrives, Put what arrived, and Next until NeedMore
-// or the answer's end. The zero value expects nothing.
+// call Expect, Put what arrives, and Next until NeedMore or the answer's end.
 type Stream struct {
 	// NoEOF says that CLIENT_DEPRECATE_EOF was negotiated.
 	NoEOF bool
@@ -122,7 +121,7 @@ func (s *Stream) packet() (bool, error) {
 		return false, nil
 	}
 	if s.state == stateOver {
-		return false, fmt.Errorf("a packet of %d bytes arrived that nothing asked for", size)
+		return false, unasked(s.data[headerSize : headerSize+size])
 	}
 	if got := s.data[3]; got != s.next {
 		return false, fmt.Errorf("packet number %d; expected %d", got, s.next)
@@ -130,6 +129,17 @@ func (s *Stream) packet() (bool, error) {
 	s.next++
 	s.payload, s.data = s.data[headerSize:headerSize+size], s.data[headerSize+size:]
 	return true, nil
+}
+
+// unasked says what a packet is that comes between answers: a server that ends the
+// connection may say why.
+func unasked(p []byte) error {
+	if len(p) > 0 && p[0] == 0xff {
+		if refusal, err := parseError(p); err == nil {
+			return refusal
+		}
+	}
+	return fmt.Errorf("a packet of %d bytes arrived that nothing asked for", len(p))
 }
 
 // keep moves what is not decoded yet into memory of the stream's own.
