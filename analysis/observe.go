@@ -41,9 +41,9 @@ func ObserveTrial(run *record.Run, p *plan.Plan, t record.Trial) ([]record.Obser
 // Values picks what plan.Next goes by from a trial's observations.
 func Values(p *plan.Plan, obs []record.Observation) []plan.Value {
 	var out []plan.Value
-	for _, m := range p.Primary {
+	for _, measure := range p.Decisive() {
 		for _, o := range obs {
-			if o.Measure == m.Measure {
+			if o.Measure == measure {
 				out = append(out, plan.Value{Workload: o.Workload, Measure: o.Measure, Value: o.Value})
 			}
 		}

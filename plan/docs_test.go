@@ -23,7 +23,7 @@ func keyTables() map[string][]field {
 	return map[string][]field{
 		"top": topFields(), "hosts": hostFields(), "power": powerFields(), "services": serviceFields(), "workloads": workloadFields(), "settings": settingFields(),
 		"command": command, "primary": primaryFields(), "repeat": repeatFields(), "limits": limitFields(), "telemetry": telemetryFields(), "money": moneyFields(),
-		"operations": bracketFields(), "fleet": fleetFields(), "graded": gradedFields(),
+		"operations": bracketFields(), "fleet": fleetFields(), "graded": gradedFields(), "peak": peakFields(),
 	}
 }
 

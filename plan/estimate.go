@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,9 +16,13 @@ const trialOverhead = 2 * time.Second
 
 // An Estimate is how long a plan will take, if all goes well.
 type Estimate struct {
-	Cells       int
-	Blocks      int // the least: those of the pilot, where the number is not fixed
-	MaxBlocks   int
+	Cells     int
+	Blocks    int // the least: those of the pilot, where the number is not fixed
+	MaxBlocks int
+	// Searched and MaxSearched are the trials of the peak search, expected and
+	// at most; 0 without one. Trials and times hold them too.
+	Searched    int
+	MaxSearched int
 	Trials      int // in Blocks
 	MaxTrials   int // in MaxBlocks
 	Time        time.Duration
@@ -43,6 +48,9 @@ func (p *Plan) Estimate() (Estimate, error) {
 	}
 	e.Trials, e.MaxTrials = len(trials)*e.Blocks, len(trials)*e.MaxBlocks
 	e.Time, e.MaxTime = times(block, e.Blocks), times(block, e.MaxBlocks)
+	if err := p.estimateSearch(&e); err != nil {
+		return Estimate{}, err
+	}
 	e.Assumptions = []string{
 		fmt.Sprintf("%v a trial for starting and stopping services, settings, facts and draining", trialOverhead),
 		"no time for preparing data sets, which depends on the target",
@@ -51,7 +59,65 @@ func (p *Plan) Estimate() (Estimate, error) {
 	if open {
 		e.Assumptions = append(e.Assumptions, "work that ends by itself takes as long as its deadline allows")
 	}
+	if p.Peak != nil {
+		e.Assumptions = append(e.Assumptions, fmt.Sprintf("the search for the peak takes %d trials a cell: as many doublings as there are, and some %d more around the best load; at most %d", p.searchLength(), searchAround, p.Peak.Trials))
+	}
 	return e, nil
+}
+
+// searchAround is how many trials a search takes beside doubling, as simulated
+// searches do with noise of 1 to 3 %.
+const searchAround = 14
+
+// searchLength is how many trials the search of a cell is expected to take.
+func (p *Plan) searchLength() int {
+	doublings := 1
+	for load := p.Peak.From; load < p.Peak.To; load *= 2 {
+		doublings++
+	}
+	return min(doublings+searchAround, p.Peak.Trials)
+}
+
+// estimateSearch adds the peak search of every cell.
+func (p *Plan) estimateSearch(e *Estimate) error {
+	if p.Peak == nil {
+		return nil
+	}
+	for _, cell := range p.Cells() {
+		r, err := p.ResolveTrial(Trial{Role: record.RoleSearch, Cell: cell})
+		if err != nil {
+			return err
+		}
+		d, _ := r.duration()
+		d = add(d, trialOverhead)
+		e.Searched, e.MaxSearched = e.Searched+p.searchLength(), e.MaxSearched+p.Peak.Trials
+		e.Time, e.MaxTime = add(e.Time, times(d, p.searchLength())), add(e.MaxTime, times(d, p.Peak.Trials))
+	}
+	e.Trials, e.MaxTrials = e.Trials+e.Searched, e.MaxTrials+e.MaxSearched
+	return nil
+}
+
+// SearchLeft is how many trials of the peak search are still expected; 0
+// without one.
+func (p *Plan) SearchLeft(outcomes []Outcome) int {
+	if p.Peak == nil {
+		return 0
+	}
+	done := map[string]int{}
+	for _, o := range outcomes {
+		if o.Trial.Role == record.RoleSearch && o.Status != record.StatusInterrupted {
+			done[o.Trial.Cell.Key()]++
+		}
+	}
+	left := 0
+	searches, err := Searches(p, outcomes)
+	for _, cell := range p.Cells() {
+		over := err != nil || slices.ContainsFunc(searches, func(s Search) bool { return s.Peak > 0 && s.Cell.Key() == cell.Key() })
+		if !over {
+			left += max(1, p.searchLength()-done[cell.Key()])
+		}
+	}
+	return left
 }
 
 // add and times stay at the longest duration there is, 292 years, rather than

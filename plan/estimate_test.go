@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,28 @@ func TestEstimate(t *testing.T) {
 	open := mustParse(t, strings.Replace(good, "window: 5s", "deadline: 1h", 1))
 	if e, err := open.Estimate(); err != nil || e.Time != 16*(time.Hour+2*time.Second) || len(e.Assumptions) != 4 {
 		t.Errorf("work that ends by itself: %+v %v", e, err)
+	}
+}
+
+// The search is a part of what a plan takes, in its own shorter trials.
+func TestEstimateOfSearch(t *testing.T) {
+	p := mustParse(t, searchedPlan)
+	e, err := p.Estimate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Doublings from 8 to 960 are 8; 5 s + 10 s + 2 s in the search, 5 s + 30 s + 2 s in the blocks.
+	if e.Searched != 2*22 || e.MaxSearched != 2*40 || e.Trials != 44+8 || e.MaxTrials != 80+8 ||
+		e.Time != 44*17*time.Second+8*37*time.Second || e.MaxTime != 80*17*time.Second+8*37*time.Second {
+		t.Errorf("%+v", e)
+	}
+	if left := p.SearchLeft(nil); left != 44 {
+		t.Errorf("%d trials of the search are left at its start", left)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	outcomes := play(t, p, func(trial Trial) Outcome { return servers()["knee"].measure(trial, 0.01, rng) })
+	if left := p.SearchLeft(outcomes); left != 0 {
+		t.Errorf("%d trials of the search are left at its end", left)
 	}
 }
 

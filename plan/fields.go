@@ -18,6 +18,7 @@ func topFields() []field {
 		{name: "together", shape: shapeBool, doc: "true: all workloads run at once in every trial"},
 		{name: "ladder", shape: shapeBool, doc: "true: the levels of the one factor add up, step by step"},
 		{name: "graded", shape: shapeSection, keys: gradedFields(), doc: "every cell at 100 % to 10 % of its peak and idle, instead of at one load"},
+		{name: "peak", shape: shapeSection, keys: peakFields(), doc: "every cell at its own best load, which is searched first: users, connections, a rate"},
 		{name: "compare", shape: shapeTexts, doc: "the effects wanted: a factor, \"a within b\" or \"a x b\"; absent, every factor"},
 		{name: "primary", shape: shapeNamed, of: shapeMeasure, keys: primaryFields(), doc: "the measures that decide, each with its direction and margin"},
 		{name: "repeat", shape: shapeSection, keys: repeatFields(), doc: "how many blocks are run"},

@@ -191,6 +191,7 @@ func (f *faults) checkMeasures(p *Plan, top *node, cells []Resolved, catalog Cat
 	if p.Graded != nil {
 		possible = append(possible, OverallMeasure)
 	}
+	f.checkSearchMeasures(p, top, possible)
 	for _, pair := range top.pairsOf("primary") {
 		if !slices.Contains(possible, pair.key) {
 			f.add(pair.line, "primary."+pair.key, quote(pair.key), "a measure of these workloads, as "+oneOf(possible[:min(len(possible), 8)]), meant(pair.key, possible))

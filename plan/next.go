@@ -17,6 +17,7 @@ const maxTrials = 9999
 // A trial that failed or is invalid ends its attempt of the block, and the whole
 // block is tried again in a new order, at most Retries times; the last attempt
 // is finished whatever happens. Trials with the role aa never cause a retry.
+// Where the plan asks for a peak search, that of every cell comes first.
 //
 // An error means that the outcomes are not those of this plan, that a cell of
 // the first block could not be measured at all (*GivenUpError), or that the
@@ -72,15 +73,19 @@ func (e *GivenUpError) Error() string {
 
 // history is what a plan and outcomes make together.
 type history struct {
-	blocks  [][]Outcome // the last attempt of each block, as far as it got
-	next    *Trial
-	decided *Decision // by the pilot, once it is done
+	searches []Search
+	blocks   [][]Outcome // the last attempt of each block, as far as it got
+	next     *Trial
+	decided  *Decision // by the pilot, once it is done
 }
 
 // replay walks through the plan along the outcomes.
 func replay(p *Plan, outcomes []Outcome) (*history, error) {
 	h := &history{}
-	w := &walk{plan: p, rest: outcomes, measured: map[string]bool{}}
+	w := &walk{plan: p, rest: outcomes, measured: map[string]bool{}, peaks: map[string]string{}}
+	if err := w.searches(h); err != nil || h.next != nil {
+		return h, err
+	}
 	// An operator who excludes trials of the pilot later changes what it says;
 	// blocks that were begun by then stay.
 	for block := 1; h.wants(p, block) || p.Repeat.Pilot > 0 && w.begun(block); block++ {
@@ -107,7 +112,53 @@ func replay(p *Plan, outcomes []Outcome) (*history, error) {
 type walk struct {
 	plan     *Plan
 	rest     []Outcome
-	measured map[string]bool // cells that were complete at least once
+	measured map[string]bool   // cells that were complete at least once
+	peaks    map[string]string // a cell's load, where it was searched
+}
+
+// searches walks through the peak searches of all cells.
+func (w *walk) searches(h *history) error {
+	if w.plan.Peak == nil {
+		return nil
+	}
+	for _, plot := range w.plan.plots() {
+		for _, t := range plot {
+			if t.Role != record.RoleMeasure {
+				continue
+			}
+			s, next, err := w.search(t.Cell)
+			h.searches, h.next = append(h.searches, s), next
+			if err != nil || next != nil {
+				return err
+			}
+			w.peaks[t.Cell.Key()] = s.At()
+		}
+	}
+	return nil
+}
+
+// search walks through the peak search of one cell. It returns the trial that
+// is due where the outcomes end before the search does.
+func (w *walk) search(cell record.Cell) (Search, *Trial, error) {
+	s := Search{Cell: cell}
+	seed := newStream(w.plan.Seed, 0).next()
+	for {
+		load, more := s.next(w.plan.Peak, w.plan.Retries)
+		if !more {
+			return s, nil, s.settle(w.plan.Peak)
+		}
+		due := Trial{Role: record.RoleSearch, Attempt: 1, Cell: cell, At: loadText(load), Seed: seed}
+		if l := s.at(load); l != nil {
+			due.Attempt += l.Tries
+		}
+		o, ok, err := w.take(due)
+		if err != nil || !ok {
+			return s, &due, err
+		}
+		if err := s.note(w.plan.Peak, load, o); err != nil {
+			return s, nil, err
+		}
+	}
 }
 
 // begun says whether the next outcome belongs to the block.
@@ -131,6 +182,7 @@ func (w *walk) block(block int) (done []Outcome, next *Trial, err error) {
 // where another attempt may follow.
 func (w *walk) attempt(block, attempt int) (done []Outcome, next *Trial, spoiled bool, err error) {
 	for _, due := range w.plan.blockOrder(block, attempt) {
+		due.At = w.peaks[due.Cell.Key()]
 		o, ok, err := w.take(due)
 		if err != nil || !ok {
 			return done, &due, spoiled, err
@@ -159,7 +211,7 @@ func (w *walk) take(due Trial) (Outcome, bool, error) {
 		case record.StatusInterrupted:
 			continue
 		case record.StatusComplete:
-			w.measured[due.Cell.Key()] = true
+			w.measured[due.Cell.Key()] = w.measured[due.Cell.Key()] || due.Role != record.RoleSearch
 			return o, true, nil
 		case record.StatusInvalid, record.StatusFailed:
 			return o, true, nil
@@ -172,11 +224,14 @@ func (w *walk) take(due Trial) (Outcome, bool, error) {
 // same says whether two trials are the same run of the same cell, whatever
 // their ids.
 func (t Trial) same(o Trial) bool {
-	return t.Role == o.Role && t.Block == o.Block && t.Attempt == o.Attempt && t.Cell.Key() == o.Cell.Key()
+	return t.Role == o.Role && t.Block == o.Block && t.Attempt == o.Attempt && t.At == o.At && t.Cell.Key() == o.Cell.Key()
 }
 
 // String names a trial by its place in the plan.
 func (t Trial) String() string {
+	if t.Role == record.RoleSearch {
+		return fmt.Sprintf("cell %q (%s) at a load of %s, trial %d of it", t.Cell.Key(), t.Role, t.At, t.Attempt)
+	}
 	return fmt.Sprintf("cell %q (%s) in attempt %d of block %d", t.Cell.Key(), t.Role, t.Attempt, t.Block)
 }
 

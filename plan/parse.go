@@ -32,6 +32,7 @@ func Parse(name string, src []byte, catalog Catalog) (*Plan, error) {
 	f.checkCollisions(p.Factors)
 	p.Factors = f.markFactors(top, p.Factors)
 	p.Graded = f.graded(top)
+	p.Peak = f.peak(p, top)
 	p.Factors = f.withGraded(p, top)
 	f.checkGraded(p, top)
 	f.checkProduct(top.get("factors"), p.Factors)
@@ -40,10 +41,12 @@ func Parse(name string, src []byte, catalog Catalog) (*Plan, error) {
 	}
 	p.Compare = f.compare(p, top)
 	p.Primary = f.primary(p, top)
+	p.peakMeasure()
 	p.Repeat = f.repeat(p, top)
 	p.Telemetry = f.telemetry(top, catalog)
 	p.Money = f.money(p, top)
 	f.checkDesign(p, top)
+	f.checkSearchType(p, top, catalog)
 	f.checkMeasures(p, top, f.checkCells(p, catalog), catalog)
 	if p.Question == "" {
 		p.Question = p.question()

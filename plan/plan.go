@@ -33,6 +33,7 @@ type Plan struct {
 	Ladder   bool // levels of the one factor are cumulative, one step after another
 
 	Graded *Graded // nil: cells are run as they are described
+	Peak   *Peak   // nil: no search for a best load
 
 	Compare []Comparison
 	Primary []Primary
@@ -267,9 +268,10 @@ type Resolved struct {
 type Trial struct {
 	ID      record.TrialID // four-digit sequence number in the run
 	Role    record.Role
-	Block   int // pass over all cells, from 1
-	Attempt int // of the block, from 1
+	Block   int // pass over all cells, from 1; 0 in a peak search
+	Attempt int // of the block, from 1; of the load in a peak search
 	Cell    record.Cell
+	At      string // the load, of a plan that searches for peaks
 	Seed    uint64 // of every generator; the same for all trials of a block
 }
 
@@ -282,8 +284,9 @@ type Outcome struct {
 	// It never changes which trials are run.
 	Excluded bool
 	Reason   string
-	// Values are those of the primary measures. They are needed for a plan
-	// that is repeated until a precision is reached.
+	// Values are those of the primary measures, and of what a peak search
+	// looks at. They are needed for a plan that is repeated until a precision
+	// is reached, and for the trials of a search.
 	Values []Value
 }
 

@@ -10,6 +10,7 @@ import (
 
 // Resolve returns the description of one cell, with the values of its levels
 // in place: services started for it, workloads with their targets, settings.
+// Where the plan searches for peaks, the load is the smallest (see ResolveTrial).
 func (p *Plan) Resolve(cell record.Cell) (Resolved, error) {
 	f := &faults{file: p.Name}
 	tree, err := p.at(cell)
@@ -40,6 +41,9 @@ func (p *Plan) at(cell record.Cell) (*node, error) {
 				tree = tree.with(s.value, s.Line, s.keys...)
 			}
 		}
+	}
+	if p.Peak != nil {
+		tree = p.Peak.put(tree, loadText(p.Peak.From))
 	}
 	return p.rated(cell, tree), nil
 }

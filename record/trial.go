@@ -56,6 +56,7 @@ type Role string
 const (
 	RoleMeasure Role = "measure" // counts for the verdicts
 	RoleAA      Role = "aa"      // the baseline against itself: the lab's noise floor
+	RoleSearch  Role = "search"  // looks for the peak of its cell; never judged
 )
 
 // TrialID identifies one trial inside a run: its four-digit sequence number,
@@ -66,10 +67,13 @@ type TrialID string
 type Trial struct {
 	ID      TrialID `json:"id"`
 	Role    Role    `json:"role"`
-	Block   int     `json:"block"`   // pass over all cells, from 1
+	Block   int     `json:"block"`   // pass over all cells, from 1; 0 in a search
 	Attempt int     `json:"attempt"` // of the block, from 1; a block with an invalid trial is repeated whole
 	Cell    Cell    `json:"cell"`
-	Seed    uint64  `json:"seed"` // seeds every generator of this trial
+	// At is the load of a plan that searches for peaks: the value that
+	// peak.over had in this trial.
+	At   string `json:"at,omitempty"`
+	Seed uint64 `json:"seed"` // seeds every generator of this trial
 
 	Status  Status    `json:"status"`
 	Reason  string    `json:"reason,omitempty"` // why it failed, is invalid or was excluded

@@ -179,7 +179,7 @@ func outcomesOf(run *record.Run) []plan.Outcome {
 
 func outcomeOf(t record.Trial) plan.Outcome {
 	return plan.Outcome{
-		Trial:  plan.Trial{ID: t.ID, Role: t.Role, Block: t.Block, Attempt: t.Attempt, Cell: t.Cell, Seed: t.Seed},
+		Trial:  plan.Trial{ID: t.ID, Role: t.Role, Block: t.Block, Attempt: t.Attempt, Cell: t.Cell, At: t.At, Seed: t.Seed},
 		Status: t.Status, Reason: t.Reason,
 	}
 }
@@ -377,12 +377,12 @@ func (x *executor) progress(t plan.Trial, planned time.Duration) (index, total i
 	}
 	at := 0
 	for _, o := range x.outcomes {
-		if o.Trial.Block == t.Block && o.Trial.Attempt == t.Attempt && o.Status != record.StatusInterrupted {
+		if o.Trial.Block == t.Block && t.Block > 0 && o.Trial.Attempt == t.Attempt && o.Status != record.StatusInterrupted {
 			at++
 		}
 	}
 	index = len(x.outcomes) + 1
-	total = len(x.outcomes) + perBlock - at + max(0, blocks-t.Block)*perBlock
+	total = len(x.outcomes) + perBlock - at + max(0, blocks-max(t.Block, 1))*perBlock + p.SearchLeft(x.outcomes)
 	each := planned
 	if x.pace.count > 0 {
 		each = x.pace.took / time.Duration(x.pace.count)

@@ -37,11 +37,12 @@ type trialEvent struct {
 	Block   int            `json:"block"`
 	Attempt int            `json:"attempt"`
 	Cell    record.Cell    `json:"cell"`
+	At      string         `json:"at,omitempty"` // the load, of a plan that searches for peaks
 	Seed    uint64         `json:"seed,string"`
 }
 
 func (e trialEvent) plan() plan.Trial {
-	return plan.Trial{ID: e.Trial, Role: e.Role, Block: e.Block, Attempt: e.Attempt, Cell: e.Cell, Seed: e.Seed}
+	return plan.Trial{ID: e.Trial, Role: e.Role, Block: e.Block, Attempt: e.Attempt, Cell: e.Cell, At: e.At, Seed: e.Seed}
 }
 
 type phaseEvent struct {

@@ -9,16 +9,17 @@ import (
 )
 
 // fillValues gives the pilot's outcomes the values of the primary measures,
-// which decide how many blocks there are.
+// which decide how many blocks there are, and those of a peak search what it
+// looks at.
 func (x *executor) fillValues() error {
 	p := x.cfg.Plan
 	n := len(x.outcomes)
-	if p.Repeat.Pilot == 0 || n == 0 || x.outcomes[n-1].Trial.Block < p.Repeat.Pilot {
-		return nil
-	}
 	var due []*plan.Outcome
 	for i := range x.outcomes {
-		if o := &x.outcomes[i]; o.Trial.Block <= p.Repeat.Pilot && o.Status == record.StatusComplete && o.Values == nil {
+		o := &x.outcomes[i]
+		search := o.Trial.Role == record.RoleSearch
+		pilot := !search && o.Trial.Block <= p.Repeat.Pilot && x.outcomes[n-1].Trial.Block >= p.Repeat.Pilot
+		if (search || pilot) && o.Status == record.StatusComplete && o.Values == nil {
 			due = append(due, o)
 		}
 	}
@@ -36,7 +37,7 @@ func (x *executor) fillValues() error {
 		}
 		obs, _, err := analysis.ObserveTrial(run, p, t)
 		if err != nil {
-			return fmt.Errorf("working out how many blocks the pilot asks for: trial %s: %w", t.ID, err)
+			return fmt.Errorf("working out how the plan goes on: trial %s: %w", t.ID, err)
 		}
 		o.Values = analysis.Values(p, obs)
 	}

@@ -81,7 +81,7 @@ func (r *resolver) machine(name, key string) (*machine, error) {
 }
 
 func (r *resolver) resolve(t plan.Trial) (resolved, error) {
-	desc, err := r.plan.Resolve(t.Cell)
+	desc, err := r.plan.ResolveTrial(t)
 	if err != nil {
 		return resolved{}, err
 	}
@@ -279,9 +279,9 @@ func (r resolved) limit() time.Duration {
 
 // planTrialEvent is the journal line that a trial begins with.
 func planTrialEvent(t plan.Trial) trialEvent {
-	return trialEvent{Trial: t.ID, Role: t.Role, Block: t.Block, Attempt: t.Attempt, Cell: t.Cell, Seed: t.Seed}
+	return trialEvent{Trial: t.ID, Role: t.Role, Block: t.Block, Attempt: t.Attempt, Cell: t.Cell, At: t.At, Seed: t.Seed}
 }
 
 func newTrial(t plan.Trial) record.Trial {
-	return record.Trial{ID: t.ID, Role: t.Role, Block: t.Block, Attempt: t.Attempt, Cell: t.Cell, Seed: t.Seed}
+	return record.Trial{ID: t.ID, Role: t.Role, Block: t.Block, Attempt: t.Attempt, Cell: t.Cell, At: t.At, Seed: t.Seed}
 }

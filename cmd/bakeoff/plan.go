@@ -39,7 +39,11 @@ func newPlanCheck() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: good: %d cells, %s\n", name, len(p.Cells()), p.Hash)
+				e, err := p.Estimate()
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: good: %d cells, %s\n%s: expected to take %s\n", name, len(p.Cells()), p.Hash, name, expected(e))
 			}
 			return nil
 		},
@@ -92,19 +96,39 @@ func showPlan(w io.Writer, p *plan.Plan) error {
 	for _, m := range p.Primary {
 		fmt.Fprintf(w, "  %s, %s is better, margin %.3g %%\n", m.Measure, m.Better, 100*m.Margin)
 	}
+	if p.Peak != nil {
+		fmt.Fprintf(w, "Each cell at its own peak: %s from %d to %d with the most %s", p.Peak.Over, p.Peak.From, p.Peak.To, p.Peak.Measure)
+		for _, c := range p.Peak.Caps {
+			fmt.Fprintf(w, ", %s at most %s", c.Measure, c.Text)
+		}
+		fmt.Fprintf(w, "\n")
+	}
 	fmt.Fprintf(w, "Comparisons on primary measures that share the 5 %% error rate: %d\n\nTrials, in order\n", p.Family())
 	if err := printTable(w, p.TrialTable()); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nExpected: %d trials in %d blocks, %s", e.Trials, e.Blocks, e.Time.Round(time.Second))
-	if e.MaxBlocks > e.Blocks {
-		fmt.Fprintf(w, "; at most %d trials in %d blocks, %s", e.MaxTrials, e.MaxBlocks, e.MaxTime.Round(time.Second))
-	}
-	fmt.Fprintf(w, ". Assuming:\n")
+	fmt.Fprintf(w, "\nExpected: %s. Assuming:\n", expected(e))
 	for _, a := range e.Assumptions {
 		fmt.Fprintf(w, "  %s\n", a)
 	}
 	return nil
+}
+
+// expected says how many trials a plan takes, and how long.
+func expected(e plan.Estimate) string {
+	text := fmt.Sprintf("%d trials in %d blocks", e.Trials-e.Searched, e.Blocks)
+	if e.Searched > 0 {
+		text += fmt.Sprintf(" and %d in the search for peaks", e.Searched)
+	}
+	text += ", " + e.Time.Round(time.Second).String()
+	if e.MaxTrials == e.Trials {
+		return text
+	}
+	text += fmt.Sprintf("; at most %d trials in %d blocks", e.MaxTrials-e.MaxSearched, e.MaxBlocks)
+	if e.MaxSearched > 0 {
+		text += fmt.Sprintf(" and %d in the search", e.MaxSearched)
+	}
+	return text + ", " + e.MaxTime.Round(time.Second).String()
 }
 
 func printTable(w io.Writer, t plan.Table) error {

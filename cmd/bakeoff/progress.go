@@ -52,7 +52,7 @@ func (p *progress) show(e run.Event) {
 		p.begin(e)
 	case run.TrialBegins:
 		p.counted = map[string]windowCount{}
-		p.head = fmt.Sprintf("trial %d of %d  block %d  %s", e.Index, e.Total, e.Trial.Block, e.Trial.Cell.Key())
+		p.head = fmt.Sprintf("trial %d of %d  %s  %s", e.Index, e.Total, placeOf(e.Trial), e.Trial.Cell.Key())
 		if e.ETA != nil {
 			p.head += "  " + about(*e.ETA) + " left"
 		}
@@ -98,7 +98,7 @@ func (p *progress) measuring(e run.Event) {
 }
 
 func (p *progress) trialEnds(e run.Event) {
-	text := fmt.Sprintf("%s  block %d  %s  %s", e.Trial.ID, e.Trial.Block, e.Trial.Cell.Key(), e.Status)
+	text := fmt.Sprintf("%s  %s  %s  %s", e.Trial.ID, placeOf(e.Trial), e.Trial.Cell.Key(), e.Status)
 	if rate := p.throughput(); rate > 0 {
 		text += "  " + unit.FormatSI(rate, "ops/s", 4)
 	}
@@ -110,6 +110,17 @@ func (p *progress) trialEnds(e run.Event) {
 	}
 	p.print(text)
 	p.warnings(e.Warnings)
+}
+
+// placeOf says where in the run a trial stands.
+func placeOf(t plan.Trial) string {
+	if t.Role == record.RoleSearch {
+		return "search at " + t.At
+	}
+	if t.At != "" {
+		return fmt.Sprintf("block %d at %s", t.Block, t.At)
+	}
+	return fmt.Sprintf("block %d", t.Block)
 }
 
 // throughput is what the trial's workloads did in the whole window, added up.
@@ -141,7 +152,7 @@ func (p *progress) warnings(all []record.Warning) {
 
 // line writes an event as a line of JSON.
 func (p *progress) line(e run.Event) {
-	form := map[string]any{"event": e.Kind, "at": e.At, "dir": e.Dir, "trial": e.Trial.ID, "block": e.Trial.Block, "cell": e.Trial.Cell.Key(),
+	form := map[string]any{"event": e.Kind, "at": e.At, "dir": e.Dir, "trial": e.Trial.ID, "block": e.Trial.Block, "role": e.Trial.Role, "at": e.Trial.At, "cell": e.Trial.Cell.Key(),
 		"index": e.Index, "total": e.Total, "phase": e.Phase, "status": e.Status, "text": e.Text, "progress": e.Progress, "warnings": e.Warnings}
 	if e.ETA != nil {
 		form["eta_seconds"] = e.ETA.Seconds()
