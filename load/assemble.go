@@ -16,7 +16,7 @@ func (m *measurement) result() Result {
 	load := record.Load{
 		Workload: m.spec.Workload, Part: string(m.spec.Part), Host: m.spec.Host, Instance: m.spec.Instance,
 		Engine: m.engine.Name(), Parameters: m.parameters(), Target: withoutPassword(m.spec.Target),
-		Ended: "window", DataSet: m.dataset, Errors: o.errors.kinds,
+		Ended: "window", DataSet: m.dataset, Server: m.settings, Errors: o.errors.kinds,
 	}
 	if o.finished {
 		load.Ended = "done"

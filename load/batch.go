@@ -18,6 +18,9 @@ type batchLoop struct {
 	drain    int64 // ns that what is in flight at the close may take
 	quantum  int64 // ns, the least time between wake-ups of an open loop
 
+	pauses  Pauser // nil where users do not pause
+	resting rests
+
 	slots, free int  // of the worker
 	ops         []Op // to be offered
 	back        []Completion
@@ -49,11 +52,7 @@ const restamp = 8
 func (l *batchLoop) run() error {
 	l.ops, l.back = make([]Op, 0, l.slots), make([]Completion, 0, l.slots)
 	l.free, l.edge = l.slots, l.recorder.edges.open
-	if l.pacer == nil {
-		for range l.slots {
-			l.ops = append(l.ops, Op{Count: 1, Slot: -1})
-		}
-	}
+	l.first()
 	l.pulse = newPulse(l.recorder.edges)
 	l.pulse.read()
 	now := l.clock.Now()
@@ -89,6 +88,22 @@ func (l *batchLoop) run() error {
 	}
 }
 
+// first asks for the first operations of a closed loop.
+func (l *batchLoop) first() {
+	if l.pacer != nil {
+		return
+	}
+	l.pauses = pauser(l.worker, true)
+	now := l.clock.Now()
+	for i := range l.slots {
+		if l.pauses != nil {
+			l.again(int32(i), now)
+			continue
+		}
+		l.ops = append(l.ops, Op{Count: 1, Slot: -1})
+	}
+}
+
 // turn does what the time asks for, and says whether the work is over.
 func (l *batchLoop) turn(now int64) bool {
 	if now >= l.recorder.cur.end {
@@ -119,7 +134,7 @@ func (l *batchLoop) stop(end int64) {
 		l.stopped, l.end = true, end
 	}
 	if l.pacer == nil {
-		l.ops = l.ops[:0]
+		l.ops, l.resting = l.ops[:0], l.resting[:0]
 	}
 }
 
@@ -163,7 +178,7 @@ func (l *batchLoop) done(err error) bool {
 	}
 	l.finished = true
 	l.stop(forever)
-	l.ops = l.ops[:0]
+	l.ops, l.resting = l.ops[:0], l.resting[:0]
 	return true
 }
 
@@ -192,6 +207,9 @@ func (l *batchLoop) submit(now, by int64) error {
 	if l.pacer != nil {
 		l.due(by)
 		l.woke = now
+	}
+	if l.pauses != nil {
+		l.rested(now)
 	}
 	if len(l.ops) == 0 {
 		return nil
@@ -236,6 +254,8 @@ func (l *batchLoop) until(now int64) int64 {
 	until := min(now+lookUp, l.recorder.cur.end)
 	if l.stopped {
 		until = min(until, l.end)
+	} else if l.pauses != nil {
+		until = min(until, l.resting.wake())
 	} else if l.pacer != nil && len(l.ops) < l.free {
 		begin := l.recorder.edges.begin
 		if wake := l.pacer.Wake(now - begin); wake < Never-begin {
@@ -255,7 +275,11 @@ func (l *batchLoop) book(now int64) {
 		c := &l.back[i]
 		l.recorder.complete(c, now)
 		l.free += int(c.Count)
-		if again && c.Count > 0 {
+		switch {
+		case !again || c.Count == 0:
+		case l.pauses != nil:
+			l.again(c.Slot, now)
+		default:
 			l.ops = append(l.ops, Op{Count: c.Count, Slot: c.Slot})
 		}
 	}

@@ -271,6 +271,23 @@ type (
 	Spinner interface {
 		Spin() time.Duration
 	}
+	// A Pauser is a worker whose users pause between operations, as people do who
+	// type and think. The driver waits, in a closed loop: a pause is neither part of
+	// an operation's latency, nor is anything in flight meanwhile.
+	Pauser interface {
+		// Pauses says whether there are pauses at all. It does not change.
+		Pauses() bool
+		// Pause says how long the user of a slot pauses before the next operation;
+		// it is called once before each. A Doer has slot 0; a Batcher's slots go
+		// from 0 to Shape.InFlight - 1, and every one of its operations has Count 1
+		// and the slot whose user paused.
+		Pause(slot int32) time.Duration
+	}
+	// An Informer can read the target's version and the settings that matter to
+	// the result. Called once, when the data set is prepared.
+	Informer interface {
+		Settings(ctx context.Context) (map[string]string, error)
+	}
 	// A Verifier checks the data after the window; an error makes the trial invalid.
 	Verifier interface {
 		Verify(ctx context.Context) error

@@ -35,7 +35,8 @@ type Running struct {
 
 	patience time.Duration // with workers that do not come back
 	dataset  *record.DataSet
-	null     float64 // ns an operation
+	settings map[string]string // the target's
+	null     float64           // ns an operation
 	warnings []record.Warning
 	ready    bool
 	measured bool
@@ -182,6 +183,11 @@ func (r *Running) Prepare(ctx context.Context, progress func(Progress)) (*record
 		return nil, fmt.Errorf("engine %s: preparing the data set: %w", r.engine.Name(), err)
 	}
 	r.dataset = ds
+	if i, ok := r.session.(Informer); ok {
+		if r.settings, err = i.Settings(ctx); err != nil {
+			return nil, fmt.Errorf("engine %s: reading the target's settings: %w", r.engine.Name(), err)
+		}
+	}
 	return ds, nil
 }
 

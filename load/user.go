@@ -10,11 +10,13 @@ import (
 // user is one virtual user: the measuring loop of the blocking contract. No
 // other code stamps such operations.
 type user struct {
-	crew  *crew
-	doer  Doer
-	shard *shard
-	ctx   opContext
-	timer *time.Timer
+	crew *crew
+	doer Doer
+	// pauses is nil where the user does not pause.
+	pauses Pauser
+	shard  *shard
+	ctx    opContext
+	timer  *time.Timer
 
 	// state is when the operation under way was sent, idle, or expired: whoever
 	// changes it from the first to one of the others decides how it ended.
@@ -34,6 +36,7 @@ const (
 
 func (u *user) begin(ctx context.Context) {
 	u.ctx.user = u
+	u.pauses = pauser(u.doer, u.crew.tickets == nil)
 	u.ctx.renew(ctx)
 	u.timer = time.NewTimer(0)
 }
@@ -129,6 +132,12 @@ func (u *user) next() (intended, sent int64, ok bool) {
 	now := c.job.clock.Now()
 	if now >= c.job.edges.close {
 		return 0, 0, false
+	}
+	if c.tickets == nil && u.pauses != nil {
+		if !u.pause() {
+			return 0, 0, false
+		}
+		now = c.job.clock.Now()
 	}
 	if c.tickets == nil {
 		return now, now, true

@@ -27,9 +27,12 @@ type Load struct {
 	Tenths    []Tenth       `json:"tenths,omitempty"`
 	DataSet   *DataSet      `json:"data_set,omitempty"`
 	Generator GeneratorCost `json:"generator"`
-	Counters  []Counter     `json:"counters,omitempty"` // engine's snapshots at the window's edges
-	Figures   []Figure      `json:"figures,omitempty"`  // what only the engine can know
-	Latencies []Latency     `json:"latencies,omitempty"`
+	// Server holds the target's version and the settings that matter, as it gave
+	// them.
+	Server    map[string]string `json:"server,omitempty"`
+	Counters  []Counter         `json:"counters,omitempty"` // engine's snapshots at the window's edges
+	Figures   []Figure          `json:"figures,omitempty"`  // what only the engine can know
+	Latencies []Latency         `json:"latencies,omitempty"`
 
 	Steady *Steadiness `json:"steady,omitempty"`
 	Errors []ErrorKind `json:"errors,omitempty"`

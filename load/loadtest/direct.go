@@ -217,3 +217,19 @@ func (s suite) seed(t *testing.T) {
 		t.Errorf("one seed gave two sequences of operations:\n%v\n%v", runs[0], runs[1])
 	}
 }
+
+// pauses asks a worker whose users pause for the pauses before some operations
+// of each slot.
+func (s suite) pauses(t *testing.T) {
+	s.withWorker(t, s.withClock(t), func(d *direct) {
+		p, ok := d.worker.(load.Pauser)
+		if !ok {
+			return
+		}
+		for slot := range d.session.Shape().InFlight {
+			if pause := p.Pause(int32(slot)); pause < 0 || pause > 24*time.Hour || pause > 0 && !p.Pauses() {
+				t.Errorf("slot %d: a pause of %v, where the worker says %t to pauses", slot, pause, p.Pauses())
+			}
+		}
+	})
+}

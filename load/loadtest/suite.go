@@ -36,6 +36,7 @@ func Run(t *testing.T, engine load.Engine, specs ...load.Spec) {
 			t.Run("cancel", s.cancel)
 			t.Run("every operation once", s.everyOperationOnce)
 			t.Run("seed", s.seed)
+			t.Run("pauses", s.pauses)
 		})
 	}
 }
