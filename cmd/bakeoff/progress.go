@@ -152,7 +152,7 @@ func (p *progress) warnings(all []record.Warning) {
 
 // line writes an event as a line of JSON.
 func (p *progress) line(e run.Event) {
-	form := map[string]any{"event": e.Kind, "at": e.At, "dir": e.Dir, "trial": e.Trial.ID, "block": e.Trial.Block, "role": e.Trial.Role, "at": e.Trial.At, "cell": e.Trial.Cell.Key(),
+	form := map[string]any{"event": e.Kind, "at": e.At, "dir": e.Dir, "trial": e.Trial.ID, "block": e.Trial.Block, "role": e.Trial.Role, "searched": e.Trial.At, "cell": e.Trial.Cell.Key(),
 		"index": e.Index, "total": e.Total, "phase": e.Phase, "status": e.Status, "text": e.Text, "progress": e.Progress, "warnings": e.Warnings}
 	if e.ETA != nil {
 		form["eta_seconds"] = e.ETA.Seconds()
