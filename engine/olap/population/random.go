@@ -66,3 +66,17 @@ func (q *sequence) bits() int64 {
 	q.state = times(q.state, multiplier)
 	return int64(float64(q.state) / modulus * -(1 << 31))
 }
+
+// Numbers is a sequence as the specification's generators draw from it, for
+// the parameters of queries.
+type Numbers struct{ seq sequence }
+
+// NewNumbers begins a sequence. Different seeds may lead to the same draws; 0
+// gives no random numbers.
+func NewNumbers(seed uint64) *Numbers { return &Numbers{sequence{state: seed % modulus}} }
+
+// Between draws a number from low to high, both included.
+func (n *Numbers) Between(low, high int64) int64 { return n.seq.draw(low, high) }
+
+// Raw is the sequence's state: the seed that would go on from here.
+func (n *Numbers) Raw() uint64 { return n.seq.state }

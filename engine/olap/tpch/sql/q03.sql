@@ -1,0 +1,10 @@
+select {{top 10}}l_orderkey, sum(l_extendedprice * (1 - l_discount)) as revenue, o_orderdate, o_shippriority
+from customer, orders, lineitem
+where c_mktsegment = '{{p 1}}'
+  and c_custkey = o_custkey
+  and l_orderkey = o_orderkey
+  and o_orderdate < {{date (p 2)}}
+  and l_shipdate > {{date (p 2)}}
+group by l_orderkey, o_orderdate, o_shippriority
+order by revenue desc, o_orderdate
+{{limit 10}}
