@@ -142,3 +142,7 @@ func (s fileSetting) equal(found, asked string) bool {
 	letter := strings.NewReplacer("1", "Y", "0", "N").Replace(strings.ToUpper(strings.TrimSpace(asked)))
 	return len(letter) == 1 && letter == strings.TrimSpace(found)
 }
+
+// SysctlPath is the file of a kernel parameter, as /proc/sys/net/core/somaxconn
+// of net.core.somaxconn.
+func SysctlPath(key string) (string, error) { return sysctlPath(key) }

@@ -76,6 +76,7 @@ Exit codes: 0 done; 1 failed; 2 bad input; 3 done but invalid; 4 a verdict that
 		newCalcCommand(),
 		newEmbeddedCommand(env),
 		newAgentCommand(env),
+		newLabCommand(env),
 		newManCommand(),
 	)
 	return root

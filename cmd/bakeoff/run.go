@@ -50,6 +50,13 @@ folder that BAKEOFF_LOCK_DIR names, keeps it off.`,
 		Args:    maximumArgs(1),
 	}
 	c.Flags().BoolVar(&f.quick, "quick", false, "compare TCP with a Unix socket on this machine; needs no plan")
+	f.register(c)
+	c.RunE = func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), env, args) }
+	return c
+}
+
+// register adds the flags of all commands that run a plan.
+func (f *runFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.aa, "aa", false, "also run the baseline against itself, for the noise floor of this lab")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "check everything on this machine, and measure nothing")
 	c.Flags().BoolVar(&f.json, "json", false, "write progress as JSON lines, and the report as JSON to standard output")
@@ -57,8 +64,6 @@ folder that BAKEOFF_LOCK_DIR names, keeps it off.`,
 	c.Flags().StringVar(&f.resume, "resume", "", "the run directory to go on with, under the same plan")
 	c.Flags().StringVar(&f.postHocOf, "post-hoc-of", "", "root hash of a finished record that these blocks are added to; the report says so")
 	c.Flags().StringSliceVar(&f.failOn, "fail-on", nil, "exit with 4 where a primary measure has one of these verdicts: better, worse, equivalent, inconclusive")
-	c.RunE = func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), env, args) }
-	return c
 }
 
 func (f *runFlags) execute(ctx context.Context, env *osenv.Env, args []string) error {
