@@ -11,6 +11,9 @@ const (
 	gateLedger       = "ledger-not-closed"
 	gateErrors       = "errors"
 	gateMisses       = "misses"
+	gateSilent       = "target-silent"
+	gateDown         = "connections-down"
+	gateStalled      = "generator-stalled"
 	gateGenerator    = "generator-saturated"
 	gateGeneratorNIC = "generator-nic-saturated"
 	gatePacing       = "pacing-lag"
@@ -56,6 +59,7 @@ func fixed(text string) func(limits) string { return func(limits) string { retur
 func gates() []gate {
 	var all []gate
 	all = append(all, loadGates()...)
+	all = append(all, presenceGates()...)
 	all = append(all, stateGates()...)
 	all = append(all, hostGates()...)
 	all = append(all, watchGates()...)

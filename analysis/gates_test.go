@@ -132,6 +132,26 @@ func TestGates(t *testing.T) {
 			late := slices.DeleteFunc(slices.Clone(r["server"]), func(x record.Reading) bool { return x.Start > from+2e9 && x.Start < from+7e9 })
 			r["server"], r["client"] = late, late
 		}},
+		{"generator-stalled", record.SeveritySoft, func(t *record.Trial, _ map[string][]record.Reading) {
+			t.Loads[0].Window.Seconds, t.Loads[0].Generator.Stalls = 60, &record.Stalls{TickMax: 550e6, TickTotal: 550e6}
+		}},
+		{"generator-stalled", record.SeverityHard, func(t *record.Trial, _ map[string][]record.Reading) {
+			t.Loads[0].Generator.Stalls = &record.Stalls{TickMax: 260e6, TickTotal: 260e6}
+		}},
+		{"generator-stalled", record.SeverityHard, func(t *record.Trial, _ map[string][]record.Reading) {
+			t.Loads[0].Generator.Stalls = &record.Stalls{WorkerMax: 2e9, WorkerTotal: 2e9}
+		}},
+		{"generator-stalled", record.SeverityHard, func(t *record.Trial, _ map[string][]record.Reading) {
+			t.Loads[0].Generator.Stalls = &record.Stalls{TickMax: 60e6, TickTotal: 1100e6}
+		}},
+		{"target-silent", record.SeverityHard, func(t *record.Trial, _ map[string][]record.Reading) {
+			for i := range 5 {
+				t.Loads[0].Tenths[3+i].Completed = uint64(i % 2)
+			}
+		}},
+		{"connections-down", record.SeverityHard, func(t *record.Trial, _ map[string][]record.Reading) {
+			t.Loads[0].Counters[0].Close, t.Loads[0].Counters[1].Close = 0.2, 31
+		}},
 		{"telemetry-cost", record.SeveritySoft, func(t *record.Trial, _ map[string][]record.Reading) { t.Costs["client"][1].CPU = 0.5 }},
 	} {
 		t.Run(c.gate+" "+string(c.severity), func(t *testing.T) {

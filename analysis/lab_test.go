@@ -160,12 +160,16 @@ func (l *lab) load(wl plan.Workload, start time.Time, rate float64, logs map[str
 	const window = 10.0
 	n := uint64(rate * window)
 	out := record.Load{Workload: wl.Name, Part: "source", Host: wl.Source, Engine: wl.Engine, Target: wl.Target, Ended: "window",
-		Parameters: map[string]string{"connections": "8", "value_size": "32"},
+		Parameters: map[string]string{"connections": "8", "in_flight": "8", "value_size": "32"},
+		Counters:   []record.Counter{{Name: record.CounterDisconnected, Unit: "s"}, {Name: record.CounterFailedConnects, Unit: "1"}},
 		Window:     record.Window{Start: start.Add(time.Second), End: start.Add(11 * time.Second), Seconds: window, Warmup: 1},
 		Ledger:     record.Ledger{InFlightOpen: 8, Offered: n, Completed: n, InFlightClose: 8},
 		Kinds:      []record.KindCount{{Kind: "get", Completed: n, Items: n, BytesIn: 32 * n, BytesOut: 40 * n}},
 		DataSet:    &record.DataSet{Items: 1000, Bytes: 32000, Fingerprint: "xxh64:1", Prepared: "loaded"},
-		Generator:  record.GeneratorCost{UserSeconds: 3, SystemSeconds: 2, BusyFraction: 0.5, Workers: 1, NullNanosPerOp: 40},
+		Generator:  record.GeneratorCost{UserSeconds: 3, SystemSeconds: 2, BusyFraction: 0.5, Workers: 1, NullNanosPerOp: 40, Stalls: &record.Stalls{TickMax: 80e6, TickTotal: 140e6}},
+	}
+	for range 10 {
+		out.Tenths = append(out.Tenths, record.Tenth{Seconds: window / 10, Completed: n / 10})
 	}
 	for i := -1; i < 10; i++ {
 		out.Series = append(out.Series, record.Interval{Offset: float64(i), Seconds: 1, Completed: uint64(rate)})

@@ -13,7 +13,7 @@ import (
 func (a *auditor) gather(observed []record.Warning) {
 	a.gates, a.warnings = map[record.TrialID][]objected{}, map[record.TrialID][]objected{}
 	for _, w := range observed {
-		if len(a.trial(w.Trial).Loads) > 0 {
+		if len(a.trial(w.Trial).Loads) > 0 && !slices.Contains(presenceGates(), w.Gate) {
 			a.gates[w.Trial] = append(a.gates[w.Trial], objected{Warning: w})
 		}
 	}
@@ -24,7 +24,7 @@ func (a *auditor) gather(observed []record.Warning) {
 		a.warnings[t.ID] = slices.Clone(a.gates[t.ID])
 		for _, w := range t.Warnings {
 			known := slices.ContainsFunc(a.gates[t.ID], func(o objected) bool { return o.Gate == w.Gate && o.Subject == w.Subject })
-			if !known {
+			if !known && !slices.Contains(presenceGates(), w.Gate) {
 				a.warnings[t.ID] = append(a.warnings[t.ID], objected{Warning: w})
 			}
 		}
@@ -48,7 +48,7 @@ func (a *auditor) count() {
 	last := a.lastAttempts()
 	a.lost = a.givenUp(last)
 	for _, t := range a.run.Trials {
-		a.counted[t.ID] = a.lost == "" && t.Status == record.StatusComplete && t.Attempt == last[t.Block] && !a.spoiled(t)
+		a.counted[t.ID] = a.lost == "" && t.Role != record.RoleSearch && t.Status == record.StatusComplete && t.Attempt == last[t.Block] && !a.spoiled(t)
 	}
 }
 
@@ -92,11 +92,11 @@ func (a *auditor) statusAsRun(t record.Trial) record.Status {
 func (a *auditor) asOutcomes() []plan.Outcome {
 	out := make([]plan.Outcome, 0, len(a.run.Trials))
 	for _, t := range a.run.Trials {
-		o := plan.Outcome{Trial: plan.Trial{ID: t.ID, Role: t.Role, Block: t.Block, Attempt: t.Attempt, Cell: t.Cell, Seed: t.Seed},
+		o := plan.Outcome{Trial: plan.Trial{ID: t.ID, Role: t.Role, Block: t.Block, Attempt: t.Attempt, Cell: t.Cell, At: t.At, Seed: t.Seed},
 			Status: a.statusAsRun(t), Excluded: t.Status == record.StatusExcluded, Reason: t.Reason}
-		for _, m := range a.plan.Primary {
+		for _, measure := range a.plan.Decisive() {
 			for key, value := range a.views[t.ID].values {
-				if key.measure == m.Measure {
+				if key.measure == measure {
 					o.Values = append(o.Values, plan.Value{Workload: key.workload, Measure: key.measure, Value: value})
 				}
 			}

@@ -11,8 +11,9 @@
 // chart.go, gates.go, tables.go, config.go): numbers as numbers, and the numbers
 // in sentences by their place and unit. What no part has spoken about objects.
 //
-// Two things are taken over: what the validity gates say of single trials, which
-// analysis.ObserveTrial runs again, and measures that only it observes. Formulas
+// Two things are taken over: what most validity gates say of single trials, which
+// analysis.ObserveTrial runs again (presence.go works out the rest), and measures
+// that only it observes. Formulas
 // that a report states, such as the family of verdicts and the order of trials,
 // come from package plan.
 package self

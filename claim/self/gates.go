@@ -16,6 +16,8 @@ func (a *auditor) looked(gate string, v *trialView) bool {
 	switch gate {
 	case "ledger-not-closed", "errors", "misses", "measuring-clock", "clock-step":
 		return len(v.Loads) > 0
+	case "generator-stalled", "target-silent", "connections-down":
+		return anyLoad(func(l record.Load) bool { return lookedForPresence(gate, l) })
 	case "generator-saturated":
 		return anyLoad(func(l record.Load) bool { return l.Generator.Workers > 0 })
 	case "pacing-lag":
@@ -164,7 +166,7 @@ func (a *auditor) auditGates() {
 
 // trialGates are the gates that look at single trials.
 func trialGates() []string {
-	return []string{"ledger-not-closed", "errors", "misses", "generator-saturated", "generator-nic-saturated", "pacing-lag",
+	return []string{"ledger-not-closed", "errors", "misses", "generator-stalled", "target-silent", "connections-down", "generator-saturated", "generator-nic-saturated", "pacing-lag",
 		"target-rate-missed", "not-steady", "short-window", "percentile-samples", "timeouts-censored", "resolution",
 		"setting-not-in-effect", "data-set-changed", "host-changed", "server-restarted", "cores-shared", "cpu-steal", "throttled",
 		"swapping", "busy-neighbour", "measuring-clock", "clock-step", "telemetry-gaps", "telemetry-cost", "telemetry-notes", "power-coverage"}

@@ -142,18 +142,26 @@ func (b *bench) load(t *record.Trial, wl plan.Workload, rate float64) record.Loa
 	open := wl.Rate != ""
 	bad := min(n, 7)
 	out := record.Load{Workload: wl.Name, Part: "source", Host: wl.Source, Engine: wl.Engine, Target: wl.Target, Ended: "window",
-		Parameters: map[string]string{"connections": "8", "value_size": "32"},
+		Parameters: map[string]string{"connections": "8", "in_flight": "8", "value_size": "32"},
 		Window:     record.Window{Start: t.Started.Add(time.Second), End: t.Started.Add(11 * time.Second), Seconds: window, Warmup: 1},
 		Ledger:     record.Ledger{InFlightOpen: 8, Offered: n + bad, Completed: n, Failed: bad, InFlightClose: 8},
 		Kinds: []record.KindCount{{Kind: "get", Completed: n - n/10, Misses: n / 2000, Items: n, BytesIn: 32 * n, BytesOut: 40 * n},
 			{Kind: "set", Completed: n / 10, Failed: bad, Items: n / 10, BytesIn: 3 * n, BytesOut: 50 * n}},
-		DataSet:   &record.DataSet{Items: 1000, Bytes: 32000, Fingerprint: "xxh64:1f2e", Prepared: "loaded"},
-		Generator: record.GeneratorCost{UserSeconds: 3.25, SystemSeconds: 2.125, BusyFraction: 0.5, Workers: 1, NullNanosPerOp: 40},
-		Figures:   []record.Figure{{Name: "depth", Unit: "1", Value: 3.5 + b.rng.Float64(), Text: ""}},
-		Counters:  []record.Counter{{Name: "hits", Unit: "1", Open: 10, Close: 10 + rate}},
+		DataSet: &record.DataSet{Items: 1000, Bytes: 32000, Fingerprint: "xxh64:1f2e", Prepared: "loaded"},
+		Generator: record.GeneratorCost{UserSeconds: 3.25, SystemSeconds: 2.125, BusyFraction: 0.5, Workers: 1, NullNanosPerOp: 40,
+			Stalls: &record.Stalls{TickMax: 61e6, TickTotal: 180e6, WorkerMax: 72e6, WorkerTotal: 90e6}},
+		Figures: []record.Figure{{Name: "depth", Unit: "1", Value: 3.5 + b.rng.Float64(), Text: ""}},
+		Counters: []record.Counter{{Name: "hits", Unit: "1", Open: 10, Close: 10 + rate}, {Name: record.CounterDisconnected, Unit: "s", Open: 0.25, Close: 0.2625},
+			{Name: record.CounterFailedConnects, Unit: "1", Open: 2, Close: 5}},
 	}
 	if open {
 		out.Generator.TargetRate = max(rate, 1e-6)
+	}
+	for range 10 {
+		out.Tenths = append(out.Tenths, record.Tenth{Seconds: window / 10, Completed: n / 10})
+		if open {
+			out.Tenths[len(out.Tenths)-1].Due = out.Generator.TargetRate * window / 10
+		}
 	}
 	for i := -1; i < 11; i++ {
 		out.Series = append(out.Series, record.Interval{Offset: float64(i), Seconds: 1, Completed: uint64(rate * (1 + 0.002*b.rng.NormFloat64()))})

@@ -19,7 +19,7 @@ type objected struct {
 }
 
 // ownObjections are those of the gates that look beyond single trials.
-// The gates on single trials are run again by analysis.Observe.
+// Most of those on single trials are run again by analysis.Observe.
 func (a *auditor) ownObjections(v *trialView) (out []objected) {
 	add := func(gate, subject string, severity record.Severity, pieces ...piece) {
 		if pieces == nil {
@@ -32,6 +32,7 @@ func (a *auditor) ownObjections(v *trialView) (out []objected) {
 	}
 	a.sharedCores(v, add)
 	a.busyLinks(v, add)
+	v.presence(add)
 	for _, machine := range v.underTest() {
 		for _, s := range v.powerSources(machine) {
 			if !s.usable(v.watch.span.seconds()) {

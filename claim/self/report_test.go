@@ -237,6 +237,25 @@ func mishaps() map[string]func(*bench) {
 			}
 		},
 		"stopped early": func(b *bench) { b.stop = 9 },
+		"a generator and a target that were not there": func(b *bench) {
+			b.spoil = func(t *record.Trial) {
+				l := &t.Loads[0]
+				switch {
+				case t.Block == 2 && t.Attempt == 1 && b.trials%2 == 0:
+					l.Generator.Stalls = &record.Stalls{TickMax: 2.0347e9, TickTotal: 2.0981e9}
+				case t.Block == 4 && t.Attempt == 1 && b.trials%2 == 0:
+					for i := range 5 {
+						l.Tenths[4+i].Completed = uint64(i % 3)
+					}
+				case t.Block == 5 && t.Attempt == 1 && b.trials%2 == 0:
+					l.Counters[1].Close, l.Counters[2].Close = 1.734, 97
+				case t.Block == 7:
+					l.Window.Seconds, l.Generator.Stalls = 60, &record.Stalls{WorkerMax: 411e6, WorkerTotal: 2.22e9}
+				case t.Block == 8:
+					l.Tenths, l.Generator.Stalls, l.Counters = nil, nil, nil
+				}
+			}
+		},
 		"shared cores, clock and windows": func(b *bench) {
 			b.spoil = func(t *record.Trial) {
 				t.Loads[0].Parameters["cpus"] = "0-1"
