@@ -1,6 +1,7 @@
 package tpcc
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"strconv"
@@ -100,6 +101,17 @@ func (t *Tally) add(id TableID, s Sums) {
 	for i, v := range s.Columns {
 		all.Columns[i] += v
 	}
+}
+
+// Fingerprint is the fingerprint of a data set of an identity with these sums.
+func (t *Tally) Fingerprint(identity string) string {
+	h := sha256.New()
+	fmt.Fprintln(h, identity)
+	for id := range TableCount {
+		s := t.Sums(id)
+		fmt.Fprintln(h, id, s.Rows, s.Columns)
+	}
+	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
 // adder passes rows on and adds up their numbers.

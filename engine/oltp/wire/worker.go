@@ -66,6 +66,7 @@ const (
 	firstDelay    = int64(time.Millisecond)
 	maxDelay      = int64(500 * time.Millisecond)
 	connectAtOnce = 16
+	noUser        = 24 * time.Hour
 )
 
 // New connects a worker's users.
@@ -143,6 +144,9 @@ func (w *Worker) up(u *user, l Link) error {
 // Pause says how long a user looks at the last result and types the next
 // transaction in.
 func (w *Worker) Pause(slot int32) time.Duration {
+	if int(slot) >= len(w.users) {
+		return noUser // other threads have a user more
+	}
 	u := w.users[slot]
 	var rest time.Duration
 	if w.o.Thinking && u.begun {
