@@ -163,6 +163,9 @@ type Shape struct {
 	// Done is true where the trial ends when the work is done rather than
 	// after a window.
 	Done bool
+	// OpTimeout takes the place of Common.OpTimeout where the engine has a
+	// parameter of its own for it, as one whose operations take minutes; 0: it has none.
+	OpTimeout time.Duration
 }
 
 // Contract names one of the two worker contracts.
@@ -282,6 +285,12 @@ type (
 		// from 0 to Shape.InFlight - 1, and every one of its operations has Count 1
 		// and the slot whose user paused.
 		Pause(slot int32) time.Duration
+	}
+	// A Waiter is a Doer whose user may have to wait for other users before an
+	// operation, as a stream that begins when another has ended. The driver calls
+	// Wait before each, in a closed loop; an error, as that of ctx, ends the work.
+	Waiter interface {
+		Wait(ctx context.Context) error
 	}
 	// An Informer can read the target's version and the settings that matter to
 	// the result. Called once, when the data set is prepared.

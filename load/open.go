@@ -74,6 +74,9 @@ func Open(ctx context.Context, engine Engine, spec Spec, env Env) (*Running, err
 		spec: spec, engine: engine, kinds: d.Kinds, params: params.Effective(), session: session,
 		shape: session.Shape(), machine: env.Machine, wall: env.Wall, clock: spec.Clock, patience: defaultPatience,
 	}
+	if t := r.shape.OpTimeout; t > 0 {
+		r.spec.Common.OpTimeout, r.spec.Common.DrainTime = t, max(spec.Common.DrainTime, t+drainBeyond)
+	}
 	if r.driver, err = r.newDriver(); err != nil {
 		return nil, errors.Join(err, session.Close())
 	}

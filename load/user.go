@@ -133,6 +133,12 @@ func (u *user) next() (intended, sent int64, ok bool) {
 	if now >= c.job.edges.close {
 		return 0, 0, false
 	}
+	if w, ok := u.doer.(Waiter); ok && c.tickets == nil {
+		if w.Wait(&u.ctx) != nil || c.stop.Load() {
+			return 0, 0, false
+		}
+		now = c.job.clock.Now()
+	}
 	if c.tickets == nil && u.pauses != nil {
 		if !u.pause() {
 			return 0, 0, false

@@ -24,6 +24,12 @@ func (d Date) Time() time.Time { return firstDay().AddDate(0, 0, int(d)) }
 // UnixDays is the day's number since 1 January 1970.
 func (d Date) UnixDays() int32 { return int32(d) + 8035 }
 
+// DayOfMonth is 1 to 31.
+func (d Date) DayOfMonth() int {
+	i := int(d)*len(time.DateOnly) + len("1992-01-")
+	return int(dateTexts[i]-'0')*10 + int(dateTexts[i+1]-'0')
+}
+
 // Append appends the day as 1992-01-31.
 func (d Date) Append(b []byte) []byte {
 	i := int(d) * len(time.DateOnly)
