@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bakeoff/engine/exec"
+	"bakeoff/engine/http"
 	"bakeoff/engine/kv"
 	"bakeoff/engine/null"
 	"bakeoff/load"
@@ -17,6 +18,7 @@ func Table() []load.Engine {
 		null.Engine{},
 		exec.New(),
 		kv.Engine{},
+		http.Engine{},
 	}
 }
 

@@ -24,14 +24,26 @@ func (a cpuTime) add(b cpuTime) cpuTime {
 
 func (a cpuTime) busy() time.Duration { return max(a.user+a.system-a.spin, 0) }
 
-// threadTime reads the CPU time of the calling thread (getrusage(2)), and what
-// its worker says that it spent on spinning.
+// An Assisted worker has some of its work done on other threads, such as
+// connecting: it says how much CPU that has taken so far.
+type Assisted interface {
+	Assistance() (user, system time.Duration)
+}
+
+// threadTime reads the CPU time of the calling thread (getrusage(2)), with that
+// of the threads that assist its worker, and what the worker says that it spent on
+// spinning.
 func threadTime(w Worker) func() cpuTime {
 	spinner, _ := w.(Spinner)
+	assisted, _ := w.(Assisted)
 	return func() cpuTime {
 		t := usage(unix.RUSAGE_THREAD)
 		if spinner != nil {
 			t.spin = spinner.Spin()
+		}
+		if assisted != nil {
+			user, system := assisted.Assistance()
+			t.user, t.system = t.user+user, t.system+system
 		}
 		return t
 	}

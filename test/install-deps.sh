@@ -11,6 +11,7 @@ need redis-server redis-server
 need memcached memcached
 need snmpd snmpd
 need ipmi_sim openipmi
+need nginx nginx-light
 need mariadbd mariadb-server
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || need postgres postgresql
 

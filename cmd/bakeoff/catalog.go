@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"bakeoff/engine"
 	"bakeoff/load"
@@ -26,7 +27,7 @@ func (catalog) Engines() []plan.Engine {
 	var all []plan.Engine
 	for _, e := range engine.Table() {
 		d := e.Describe()
-		p := plan.Engine{Name: e.Name(), Kinds: d.Kinds, Figures: d.Figures, Target: e.Name() == "kv", Embedded: e.Name() == "kv",
+		p := plan.Engine{Name: e.Name(), Kinds: d.Kinds, Figures: d.Figures, Target: targeted(e.Name()), Embedded: embedded(e.Name()),
 			Check: func(w plan.Workload) error { return tryOpen(e, w) }}
 		for _, q := range d.Parameters {
 			p.Parameters = append(p.Parameters, plan.Parameter{Name: q.Name, Type: string(q.Type), Default: q.Default, Values: q.Values, Doc: q.Doc})
@@ -47,4 +48,15 @@ func tryOpen(e load.Engine, w plan.Workload) error {
 		return err
 	}
 	return session.Close()
+}
+
+// targeted says which engines need a service or a target.
+func targeted(engine string) bool {
+	return slices.Contains([]string{"kv", "http"}, engine)
+}
+
+// embedded says which engines bakeoff has a server of its own for: those of
+// newEmbeddedCommand.
+func embedded(engine string) bool {
+	return slices.Contains([]string{"kv", "http"}, engine)
 }

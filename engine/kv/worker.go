@@ -380,17 +380,26 @@ func (w *worker) handle(e *ring.Event) {
 
 func (w *worker) unseal(c *conn, data []byte) error {
 	c.sealed.Put(data, c.ring.Out)
-	var err error
-	for err == nil {
-		var b []byte
-		if b, err = c.sealed.Next(); err != nil || len(b) == 0 {
-			break
-		}
-		err = w.receive(c, b)
-	}
+	err := w.open(c)
 	c.ring.Out = c.sealed.Taken()
 	w.loop.Send(c.ring)
 	return err
+}
+
+// open takes in what is in the records received. The last of it may come
+// together with the end of the connection.
+func (w *worker) open(c *conn) error {
+	for {
+		b, err := c.sealed.Next()
+		if len(b) > 0 {
+			if bad := w.receive(c, b); bad != nil {
+				return bad
+			}
+		}
+		if err != nil || len(b) == 0 {
+			return err
+		}
+	}
 }
 
 // Close closes the connections and stops those that are being opened.
@@ -398,3 +407,6 @@ func (w *worker) Close() error {
 	w.dials.Stop()
 	return w.loop.Close()
 }
+
+// Assistance is the CPU that connecting took on other threads.
+func (w *worker) Assistance() (user, system time.Duration) { return w.dials.Assistance() }

@@ -5,8 +5,10 @@ package dial
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -36,6 +38,8 @@ type Dialer[K any] struct {
 	done   chan Opened[K]
 	all    sync.WaitGroup
 	count  *atomic.Uint64
+
+	user, system atomic.Int64 // nanoseconds of CPU
 }
 
 // New makes a dialer. Wake is called, from other goroutines, when an attempt has
@@ -50,10 +54,31 @@ func New[K any](open func(context.Context) (Link, error), wake func() error, mos
 func (d *Dialer[K]) Begin(key K) {
 	d.count.Add(1)
 	d.all.Go(func() {
-		l, err := d.open(d.ctx)
+		l, err := d.measured()
 		d.done <- Opened[K]{key, l, err} // there is room for every connection
 		_ = d.wake()                     // without it the worker finds out when it wakes for another reason
 	})
+}
+
+// measured opens a link on a thread of its own, whose CPU time is that of the
+// attempt and of nothing else.
+func (d *Dialer[K]) measured() (Link, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before, after unix.Rusage
+	ok := unix.Getrusage(unix.RUSAGE_THREAD, &before) == nil
+	l, err := d.open(d.ctx)
+	if ok && unix.Getrusage(unix.RUSAGE_THREAD, &after) == nil {
+		d.user.Add(after.Utime.Nano() - before.Utime.Nano())
+		d.system.Add(after.Stime.Nano() - before.Stime.Nano())
+	}
+	return l, err
+}
+
+// Assistance is the CPU time that connecting has taken, on threads other than
+// the worker's: see load.Assisted.
+func (d *Dialer[K]) Assistance() (user, system time.Duration) {
+	return time.Duration(d.user.Load()), time.Duration(d.system.Load())
 }
 
 // Take returns an attempt that has ended, if there is one.

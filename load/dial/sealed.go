@@ -50,7 +50,8 @@ func (s *Sealed) Seal(out []byte) ([]byte, error) {
 func (s *Sealed) Put(data, out []byte) { s.pipe.in, s.pipe.out = data, out }
 
 // Next returns bytes out of what was put in, nil where there are no more now.
-// They are valid until the next call.
+// They are valid until the next call. The last of them may come together with
+// io.EOF.
 func (s *Sealed) Next() ([]byte, error) {
 	n, err := s.tls.Read(s.clear)
 	if errors.Is(err, errEmpty) {

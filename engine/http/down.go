@@ -1,0 +1,198 @@
+package http
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"bakeoff/load"
+	"bakeoff/load/dial"
+)
+
+// What happens to a connection that is lost: the operations on the wire fail,
+// and it is opened again by a goroutine, at first at once, then less and less often.
+// Operations submitted meanwhile wait for it, or fail when it cannot be opened.
+
+const (
+	firstDelay = int64(time.Millisecond)
+	maxDelay   = int64(500 * time.Millisecond)
+)
+
+var (
+	errClosed = errors.New("the connection was lost: the target closed it before the answer was whole")
+	errBehind = errors.New("the connection was closed because an earlier request on it timed out")
+)
+
+// ended takes in that the target closed a connection. That is how an answer of
+// unknown length ends, and what a server does with one that it kept long enough.
+func (w *worker) ended(c *conn) {
+	switch {
+	case c.answer.state == untilClose:
+		w.answered(c)
+		w.renew(c)
+	case c.idle():
+		w.close(c)
+		w.later(c)
+	default:
+		w.lost(c, errClosed)
+	}
+}
+
+// lost closes a connection and fails what is on the wire.
+func (w *worker) lost(c *conn, err error) {
+	w.close(c)
+	c.since = w.clock.Now()
+	w.fail(c, c.sent, load.Failed, err)
+	w.later(c)
+}
+
+// renew closes a connection that served its time, with nothing on the wire.
+func (w *worker) renew(c *conn) {
+	w.close(c)
+	c.retryAt, c.delay = 0, 0
+}
+
+func (w *worker) close(c *conn) {
+	w.loop.Remove(c.ring)
+	c.ring, c.sealed = nil, nil
+	c.answer.begin()
+	w.down++
+}
+
+// later sets the time of the next attempt to connect.
+func (w *worker) later(c *conn) {
+	if c.good {
+		c.good, c.delay, c.retryAt = false, 0, 0
+		return
+	}
+	c.delay = min(max(2*c.delay, firstDelay), maxDelay)
+	c.retryAt = w.clock.Now() + c.delay
+}
+
+// account adds to the time that connections were down.
+func (w *worker) account(c *conn) {
+	if c.since == 0 {
+		return
+	}
+	now := w.clock.Now()
+	w.s.counts.down.Add(now - c.since)
+	c.since = 0
+	if c.ring == nil {
+		c.since = now
+	}
+}
+
+// fail ends the operations up to the end given.
+func (w *worker) fail(c *conn, end uint32, status load.OpStatus, err error) {
+	for c.head != end {
+		w.complete(c, status, 0, err)
+	}
+}
+
+// look does what is due beside sending and receiving and returns when the next
+// such thing is, in nanoseconds of the clock.
+func (w *worker) look(now int64) int64 {
+	if now >= w.nextScan {
+		w.expire(now)
+	}
+	wake := w.nextScan
+	if w.down > 0 {
+		wake = min(wake, w.reconnect(now))
+	}
+	return wake
+}
+
+// expire ends the operations that were not answered in time. A connection
+// with one on the wire is closed, since the order of its answers is lost.
+func (w *worker) expire(now int64) {
+	limit := int64(w.c.timeout)
+	w.nextScan = now + limit
+	for _, c := range w.conns {
+		w.account(c)
+		if c.head == c.tail {
+			continue
+		}
+		if oldest := c.at(c.head).sent; oldest+limit > now {
+			w.nextScan = min(w.nextScan, oldest+limit)
+			continue
+		}
+		onWire := !c.idle()
+		end := c.head
+		for end != c.tail && c.at(end).sent+limit <= now {
+			end++
+		}
+		sent := c.sent
+		w.fail(c, end, load.TimedOut, nil)
+		if onWire {
+			w.close(c)
+			c.since = now
+			if int32(sent-end) > 0 {
+				w.fail(c, sent, load.Failed, errBehind)
+			}
+			w.later(c)
+		}
+		w.nextScan = min(w.nextScan, now+limit/8) // what waits behind is looked at soon
+	}
+}
+
+// reconnect takes in the connections that were opened, starts to open those
+// that are due, and returns when the next one is.
+func (w *worker) reconnect(now int64) int64 {
+	for {
+		d, ok := w.dials.Take()
+		if !ok {
+			break
+		}
+		w.dialed(d)
+	}
+	wake := int64(math.MaxInt64)
+	for _, c := range w.conns {
+		if c.ring != nil || c.dialing {
+			continue
+		}
+		if c.retryAt > now {
+			wake = min(wake, c.retryAt)
+			continue
+		}
+		c.dialing = true
+		w.dials.Begin(c)
+	}
+	return wake
+}
+
+func (w *worker) dialed(d dial.Opened[*conn]) {
+	c := d.Key
+	c.dialing = false
+	err := d.Err
+	if err == nil {
+		err = w.up(c, d.Link)
+	}
+	if w.lastErr = err; err != nil {
+		if c.since == 0 {
+			c.since = w.clock.Now()
+		}
+		w.account(c)
+		w.fail(c, c.tail, load.Failed, err)
+		w.later(c)
+	}
+}
+
+// gone ends the work where no connection has been up for longer than an
+// operation may take: there is no target any more.
+func (w *worker) gone(now int64) error {
+	if w.down < len(w.conns) {
+		w.allDown = 0
+		return nil
+	}
+	if w.allDown == 0 {
+		w.allDown = now
+	}
+	if now-w.allDown <= int64(w.c.timeout) || w.lastErr == nil {
+		return nil
+	}
+	for _, c := range w.conns {
+		w.fail(c, c.tail, load.Failed, w.lastErr)
+	}
+	return fmt.Errorf("the target is gone, no connection could be opened for %v: %w", w.c.timeout, w.lastErr)
+}

@@ -1,0 +1,353 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"sync"
+	"time"
+
+	"bakeoff/load"
+	"bakeoff/load/dial"
+	"bakeoff/load/gen"
+	"bakeoff/load/ring"
+)
+
+// worker is a load.Batcher: some connections on one thread.
+type worker struct {
+	c     *config
+	s     *session
+	clock *load.Clock
+	loop  *ring.Loop
+	conns []*conn
+	free  int // operations that the connections have room for
+	turn  int // which connection to try first for an operation without a slot
+	draw  chooser
+
+	touched []*conn           // those to seal before sending
+	out     []load.Completion // what Reap gives back
+	errs    statusErrors
+
+	nextScan int64 // clock nanoseconds of the next look for operations timed out
+	down     int   // connections that are not up
+	allDown  int64 // clock nanoseconds since when none is up; 0 while one is
+	lastErr  error // of connecting
+	dials    *dial.Dialer[*conn]
+}
+
+// newWorker opens worker i of n with its connections.
+func newWorker(ctx context.Context, s *session, i, n int) (_ *worker, err error) {
+	c := s.c
+	first, last := gen.Share(uint64(c.connections), i, n)
+	count := int(last - first)
+	random := gen.NewRand(c.spec.Seed, gen.Stream{Instance: uint8(c.spec.Instance), Worker: uint16(i), Purpose: gen.PurposeMix})
+	w := &worker{c: c, s: s, clock: c.spec.Clock, nextScan: math.MinInt64, draw: newChooser(c, random, i, n)}
+	w.loop, err = ring.New(ring.Config{Backend: c.io, Conns: count, BufferSize: c.buffer, Raw: true})
+	if err != nil {
+		return nil, err
+	}
+	w.dials = dial.New[*conn](s.dial, w.loop.Wake, count, &s.counts.connects)
+	if err := w.connect(ctx, count); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// connect opens the connections, several at a time.
+func (w *worker) connect(ctx context.Context, count int) error {
+	links := make([]dial.Link, count)
+	errs := make([]error, count)
+	limit := make(chan struct{}, 32)
+	var all sync.WaitGroup
+	for i := range links {
+		limit <- struct{}{}
+		all.Go(func() {
+			w.s.counts.connects.Add(1)
+			links[i], errs[i] = w.s.dial(ctx)
+			<-limit
+		})
+	}
+	all.Wait()
+	for i := range links {
+		w.conns = append(w.conns, w.newConn(int32(i)))
+		if errs[i] != nil {
+			errs[i] = fmt.Errorf("connection %d of %d: %w", i+1, count, errs[i])
+			continue
+		}
+		if err := w.up(w.conns[i], links[i]); err != nil {
+			return err
+		}
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *worker) newConn(slot int32) *conn {
+	w.down++
+	w.free += w.c.pipeline
+	return &conn{slot: slot, queue: make([]operation, 1<<bits.Len(uint(w.c.pipeline-1))), answer: response{sums: w.c.sums()}}
+}
+
+// up puts a new link to use and sends what waited for it.
+func (w *worker) up(c *conn, l dial.Link) error {
+	rc, err := w.loop.Add(l.FD)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	rc.Tag = int(c.slot)
+	c.ring, c.sealed, c.good, c.budget = rc, l.Sealed, false, w.c.budget
+	w.account(c)
+	w.down--
+	w.sendWaiting(c)
+	return nil
+}
+
+func (w *worker) sendWaiting(c *conn) {
+	for c.sent != c.tail && c.budget > 0 {
+		w.send(c, c.at(c.sent))
+	}
+}
+
+// send puts the next operation on the wire.
+func (w *worker) send(c *conn, o *operation) {
+	c.sent++
+	c.budget--
+	out := c.output()
+	*out = append(*out, o.what.bytes...)
+	if c.sealed == nil {
+		w.loop.Send(c.ring)
+	} else if !c.touched {
+		c.touched = true
+		w.touched = append(w.touched, c)
+	}
+}
+
+// Submit takes operations.
+func (w *worker) Submit(ops []load.Op) (int, error) {
+	for i := range ops {
+		op := &ops[i]
+		if int(op.Count) > w.free {
+			return i, nil
+		}
+		for range op.Count {
+			w.take(w.choose(op.Slot), op)
+		}
+	}
+	return len(ops), nil
+}
+
+// choose returns the connection of a slot or, where that is full or there is
+// none, one of the least busy, beginning after the last one used.
+func (w *worker) choose(slot int32) *conn {
+	if slot >= 0 && int(slot) < len(w.conns) && w.conns[slot].busy() < w.c.pipeline {
+		return w.conns[slot]
+	}
+	best := w.conns[w.turn]
+	for range w.conns {
+		c := w.conns[w.turn]
+		if w.turn++; w.turn == len(w.conns) {
+			w.turn = 0
+		}
+		if c.busy() == 0 {
+			return c
+		}
+		if c.busy() < best.busy() {
+			best = c
+		}
+	}
+	return best
+}
+
+func (w *worker) take(c *conn, op *load.Op) {
+	w.free--
+	o := c.push(op, w.draw.next())
+	if c.ring != nil && c.sent == c.tail-1 && c.budget > 0 {
+		w.send(c, o)
+	} else if c.ring != nil && c.spent() {
+		w.renew(c)
+	}
+}
+
+// Reap sends what is buffered and gives back what completed.
+func (w *worker) Reap(dst []load.Completion, until int64) ([]load.Completion, error) {
+	had := len(dst)
+	w.out = dst
+	for {
+		now := w.clock.Now()
+		wake := w.look(now)
+		if err := w.gone(now); err != nil {
+			return w.out, err
+		}
+		w.seal()
+		wait := max(min(until, wake)-now, 0)
+		if len(w.out) > had {
+			wait = 0
+		}
+		events, err := w.loop.Wait(time.Duration(wait))
+		for i := range events {
+			w.handle(&events[i])
+		}
+		if err != nil || len(w.out) > had || until == 0 || w.clock.Now() >= until {
+			out := w.out
+			w.out = nil
+			return out, err
+		}
+	}
+}
+
+// seal encrypts what is to be sent.
+func (w *worker) seal() {
+	for _, c := range w.touched {
+		c.touched = false
+		if c.ring == nil {
+			continue
+		}
+		var err error
+		if c.ring.Out, err = c.sealed.Seal(c.ring.Out); err != nil {
+			w.lost(c, fmt.Errorf("sealing a record: %w", err))
+			continue
+		}
+		w.loop.Send(c.ring)
+	}
+	w.touched = w.touched[:0]
+}
+
+func (w *worker) handle(e *ring.Event) {
+	c := w.conns[e.Conn.Tag]
+	if c.ring != e.Conn {
+		return // of a connection that was closed while these events were handled
+	}
+	err := e.Err
+	if err == nil && c.sealed != nil {
+		err = w.unseal(c, e.Data)
+	} else if err == nil {
+		err = w.receive(c, e.Data)
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		w.ended(c)
+	case err != nil:
+		w.lost(c, err)
+	case c.spent():
+		w.renew(c)
+	}
+}
+
+func (w *worker) unseal(c *conn, data []byte) error {
+	c.sealed.Put(data, c.ring.Out)
+	err := w.open(c)
+	c.ring.Out = c.sealed.Taken()
+	w.loop.Send(c.ring)
+	return err
+}
+
+// open takes in what is in the records received. The last of it may come
+// together with the end of the connection.
+func (w *worker) open(c *conn) error {
+	for {
+		b, err := c.sealed.Next()
+		if len(b) > 0 {
+			if bad := w.receive(c, b); bad != nil {
+				return bad
+			}
+		}
+		if err != nil || len(b) == 0 {
+			return err
+		}
+	}
+}
+
+// receive takes in a chunk of answers.
+func (w *worker) receive(c *conn, data []byte) error {
+	for len(data) > 0 {
+		if c.idle() {
+			return errors.New("the target sent bytes that nothing asked for")
+		}
+		used, done, err := c.answer.next(data, c.at(c.head).what.method == "HEAD")
+		if err != nil {
+			return fmt.Errorf("the target does not speak HTTP/1.1: %w", err)
+		}
+		data = data[used:]
+		if !done {
+			return nil
+		}
+		w.answered(c)
+	}
+	return nil
+}
+
+// answered books the answer in hand on the operation that it belongs to.
+func (w *worker) answered(c *conn) {
+	a := &c.answer
+	status, err := w.judge(c.at(c.head).what, a)
+	if a.close {
+		c.budget = 0
+	}
+	w.complete(c, status, a.got, err)
+	a.begin()
+}
+
+// judge says whether an answer is right.
+func (w *worker) judge(what *request, a *response) (load.OpStatus, error) {
+	switch {
+	case !w.c.right(a.status):
+		return load.Failed, w.errs.of(a.status)
+	case what.known && a.length != what.length:
+		return load.Failed, errLength
+	case what.known && a.sums != nil && a.sum != what.sum:
+		return load.Failed, errContent
+	}
+	return load.OK, nil
+}
+
+var (
+	errLength  = errors.New("an answer is not as long as it was before the load")
+	errContent = errors.New("an answer's content is not what it was before the load")
+)
+
+// complete ends the first operation of a connection.
+func (w *worker) complete(c *conn, status load.OpStatus, in uint64, err error) {
+	o := c.at(c.head)
+	done := load.Completion{Intended: o.intended, Sent: o.sent, Count: 1, Slot: c.slot, Kind: o.what.kind, Status: status, BytesIn: in, Err: err}
+	if int32(c.sent-c.head) > 0 {
+		done.BytesOut = uint64(len(o.what.bytes))
+	} else {
+		c.sent++
+	}
+	if status == load.OK {
+		done.Items, c.good = 1, true
+	}
+	w.out = append(w.out, done)
+	c.head++
+	w.free++
+}
+
+// statusErrors makes one error a status, so that a target which refuses
+// everything costs no allocation an answer.
+type statusErrors struct{ known [600]error }
+
+func (e *statusErrors) of(status int) error {
+	if status >= len(e.known) {
+		return errors.New("the target answered with a status above 599")
+	}
+	if e.known[status] == nil {
+		e.known[status] = fmt.Errorf("the target answered with status %d", status)
+	}
+	return e.known[status]
+}
+
+// Close closes the connections and stops those that are being opened.
+func (w *worker) Close() error {
+	w.dials.Stop()
+	return w.loop.Close()
+}
+
+// Assistance is the CPU that connecting took on other threads.
+func (w *worker) Assistance() (user, system time.Duration) { return w.dials.Assistance() }
