@@ -3,9 +3,9 @@
 
 BENCHFLAGS ?=
 
-.PHONY: bench-driver bench-kv
+.PHONY: bench-driver bench-kv bench-http
 
-bench: bench-driver bench-kv
+bench: bench-driver bench-kv bench-http
 
 # the measuring loop's own cost, with an engine that does nothing
 bench-driver:
@@ -14,3 +14,7 @@ bench-driver:
 # the key-value engine against redis-benchmark, memtier_benchmark and memaslap
 bench-kv:
 	$(GO) run ./bench/kv $(BENCHFLAGS)
+
+# the web engine against wrk, on nginx
+bench-http:
+	$(GO) run ./bench/http $(BENCHFLAGS)
