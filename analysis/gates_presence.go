@@ -13,28 +13,32 @@ import (
 func presenceGates() []gate {
 	return []gate{
 		{name: gateStalled, title: "Generator stood still", severity: record.SeverityHard,
-			threshold: fixed("at a time, 250 ms warns, and the longer of that and 1 % of the window makes the trial invalid; so does 10 % of the window in all (delays from 50 ms on count)"),
-			advice:    "The generator was stopped, its machine paused, or it had no core: nothing was sent meanwhile. Give it cores and a machine of its own.", trial: checkStalls},
+			threshold: func(l limits) string {
+				return fmt.Sprintf("at a time, 250 ms warns, and the longer of that and %s %% of the window makes the trial invalid; so does %s %% of the window in all (delays from 50 ms on count)", plain(l.stall), plain(stallsInAll*l.stall))
+			},
+			advice: "The generator was stopped, its machine paused, or it had no core: nothing was sent meanwhile. Give it cores and a machine of its own.", trial: checkStalls},
 		{name: gateSilent, title: "Target silent for a part of the window", severity: record.SeverityHard,
-			threshold: fixed("no stretch of 500 ms of whole tenths of the window that completes less than 2 % of the busiest tenth's pace (in an open loop: of what is due); looked at where that pace is 5 operations a slot (or 50 are due), and all operations times slots come to 1000 a stretch; a slot is an operation that can be in flight"),
-			advice:    "The target was stopped, restarted or out of reach. If pauses are its own, they belong into the measurement: make the window more than ten times as long as they are, so that they weigh what they do in service.", trial: checkSilence},
+			threshold: func(l limits) string {
+				return fmt.Sprintf("no stretch of whole tenths of the window, of at least 500 ms and more than %s %% of it, completes less than 2 %% of the busiest tenth's pace (in an open loop: of what is due); looked at where that pace is 5 operations a slot (or 50 are due), and all operations times slots come to 1000 a stretch; a slot is an operation that can be in flight", plain(l.silence))
+			},
+			advice: "The target was stopped, restarted or out of reach. If pauses are its own, they belong into the measurement: make the window more than ten times as long as they are, so that they weigh what they do in service, or raise limits.silence and say so.", trial: checkSilence},
 		{name: gateDown, title: "Connections down", severity: record.SeverityHard,
-			threshold: fixed("1 % of the window, on average over the connections"),
-			advice:    "Connections were lost and could not be opened again: look at the target's log, its limit on connections, and the network. In a closed loop what they did not send is missing.", trial: checkDown},
+			threshold: func(l limits) string {
+				return fmt.Sprintf("%s %% of the window, on average over the connections", plain(l.down))
+			},
+			advice: "Connections were lost and could not be opened again: look at the target's log, its limit on connections, and the network. In a closed loop what they did not send is missing.", trial: checkDown},
 	}
 }
 
 // The thresholds of these gates.
 const (
-	minStall       = 0.25 // s at a time: warns
-	maxStallShare  = 0.01 // of the window, at a time
-	maxStallsShare = 0.1  // of the window, in all
-	silentShare    = 0.02 // of what the busiest tenth completes
-	minSilence     = 0.5  // s
-	silentTurns    = 5    // operations of the busiest tenth for each that can be in flight
-	minDue         = 50   // operations due in a tenth of an open loop
-	rareLong       = 1000 // operations for each that may last a tenth of the window by itself
-	maxDownShare   = 0.01 // of the window, by an average connection
+	minStall    = 0.25 // s at a time: warns
+	stallsInAll = 10   // times what may be at a time
+	silentShare = 0.02 // of what the busiest tenth completes
+	minSilence  = 0.5  // s
+	silentTurns = 5    // operations of the busiest tenth for each that can be in flight
+	minDue      = 50   // operations due in a tenth of an open loop
+	rareLong    = 1000 // operations for each that may last a tenth of the window by itself
 )
 
 func checkStalls(c *trialCheck) sight {
@@ -47,7 +51,7 @@ func checkStalls(c *trialCheck) sight {
 		s.blind = ""
 		longest := float64(max(stalls.TickMax, stalls.WorkerMax)) / 1e9
 		total := float64(max(stalls.TickTotal, stalls.WorkerTotal)) / 1e9
-		hard := longest > max(minStall, maxStallShare*window) || total > maxStallsShare*window
+		hard := longest > max(minStall, c.limits.stall/100*window) || total > stallsInAll*c.limits.stall/100*window
 		if longest <= minStall && !hard {
 			continue
 		}
@@ -73,7 +77,7 @@ func checkSilence(c *trialCheck) sight {
 			continue
 		}
 		s.blind = ""
-		if silent.seconds >= minSilence {
+		if silent.seconds >= minSilence && 100*silent.seconds > c.limits.silence*l.Window.Seconds {
 			s.objections = append(s.objections, objection{subject: subjectOf(l), found: fmt.Sprintf(
 				"for %s of %s next to nothing came back: %d operations", quantity(silent.seconds, "s"), quantity(l.Window.Seconds, "s"), silent.completed)})
 		}
@@ -167,10 +171,10 @@ func checkDown(c *trialCheck) sight {
 			continue
 		}
 		s.blind = ""
-		if share := down / l.Window.Seconds; share > maxDownShare {
+		if share := 100 * down / l.Window.Seconds; share > c.limits.down {
 			vain, _ := grown(l, record.CounterFailedConnects)
 			s.objections = append(s.objections, objection{subject: subjectOf(l), found: fmt.Sprintf(
-				"%s %% of the window; attempts to connect that failed: %s", plain(100*share), plain(vain))})
+				"%s %% of the window; attempts to connect that failed: %.0f", plain(share), vain)})
 		}
 	}
 	return s

@@ -12,6 +12,9 @@ type limits struct {
 	busy      float64 // percent, of the busiest generator worker
 	rateShort float64 // percent below the target rate
 	neighbour float64 // percent of a host's CPU time; a fifth of it already warns
+	stall     float64 // percent of the window, at a time; ten times as much in all
+	silence   float64 // percent of the window, at a time
+	down      float64 // percent of the window, by an average connection
 }
 
 func limitsOf(l plan.Limits) limits {
@@ -30,6 +33,9 @@ func limitsOf(l plan.Limits) limits {
 		busy:      or(l.BusyPercent, 90),
 		rateShort: or(l.RateShort, 1),
 		neighbour: or(l.Neighbours, 25),
+		stall:     or(l.Stall, 1),
+		silence:   or(l.Silence, 5),
+		down:      or(l.Disconnected, 1),
 	}
 }
 

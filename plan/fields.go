@@ -142,6 +142,9 @@ func limitFields() []field {
 		{name: "generator_busy", shape: shapePercent, doc: "how busy the busiest generator thread may be"},
 		{name: "rate_shortfall", shape: shapePercent, doc: "how far below its rate an open loop may stay"},
 		{name: "neighbours", shape: shapePercent, doc: "most CPU time of a host that others may take; a fifth of it warns"},
+		{name: "generator_stall", shape: shapePercent, doc: "longest part of the window for which the generator may stand still at a time, from 250 ms on; ten times as much in all"},
+		{name: "silence", shape: shapePercent, doc: "longest part of the window in which next to nothing may come back at a time, from 500 ms on"},
+		{name: "disconnected", shape: shapePercent, doc: "part of the window for which an average connection may be down"},
 	}
 }
 

@@ -159,7 +159,7 @@ func limits(top *node) Limits {
 	return Limits{
 		ErrorPercent: n.percentOf("errors"), MissPercent: n.percentOf("misses"), StealPercent: n.percentOf("steal"), SlopePercent: n.percentOf("slope"),
 		Excursion: n.percentOf("excursion"), BusyPercent: n.percentOf("generator_busy"), RateShort: n.percentOf("rate_shortfall"),
-		Neighbours: n.percentOf("neighbours"),
+		Neighbours: n.percentOf("neighbours"), Stall: n.percentOf("generator_stall"), Silence: n.percentOf("silence"), Disconnected: n.percentOf("disconnected"),
 	}
 }
 

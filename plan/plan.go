@@ -253,6 +253,9 @@ type Limits struct {
 	BusyPercent  *float64 // of the busiest generator worker
 	RateShort    *float64 // how far below the target rate
 	Neighbours   *float64 // of the host's CPU time, taken by others
+	Stall        *float64 // of the window, for which the generator may stand still at a time
+	Silence      *float64 // of the window, in which next to nothing may come back at a time
+	Disconnected *float64 // of the window, for which an average connection may be down
 }
 
 // Resolved is the description of one cell: what a trial of it runs.

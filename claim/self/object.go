@@ -32,7 +32,7 @@ func (a *auditor) ownObjections(v *trialView) (out []objected) {
 	}
 	a.sharedCores(v, add)
 	a.busyLinks(v, add)
-	v.presence(add)
+	a.presence(v, add)
 	for _, machine := range v.underTest() {
 		for _, s := range v.powerSources(machine) {
 			if !s.usable(v.watch.span.seconds()) {

@@ -16,19 +16,20 @@ func presenceGates() []string {
 }
 
 // presence works out what these gates object to.
-func (v *trialView) presence(add objectFunc) {
+func (a *auditor) presence(v *trialView, add objectFunc) {
+	still, silent, cut := a.thresholds("generator-stalled"), a.thresholds("target-silent"), a.thresholds("connections-down")
 	for _, l := range v.Loads {
 		seconds := l.Window.Seconds
 		window := saysNumber("the window", truth{value: seconds, unit: "s"})
-		if x, looked := stallOf(l); looked && x.severity() != "" {
-			add("generator-stalled", loadName(l), x.severity(), saysNumber("the longest stall", truth{value: x.longest, unit: "s"}),
+		if x, looked := stallOf(l); looked && x.severity(still) != "" {
+			add("generator-stalled", loadName(l), x.severity(still), saysNumber("the longest stall", truth{value: x.longest, unit: "s"}),
 				saysNumber("all stalls", truth{value: x.total, unit: "s"}), window)
 		}
-		if x, looked := silenceOf(l); looked && x.seconds >= 0.5 {
+		if x, looked := silenceOf(l); looked && x.seconds >= silent[0]/1000 && x.seconds > silent[1]/100*seconds {
 			add("target-silent", loadName(l), record.SeverityHard, saysNumber("the silence", truth{value: x.seconds, unit: "s"}), window,
 				saysNumber("what came back meanwhile", countTruth(int(x.done))))
 		}
-		if down, vain, looked := downOf(l); looked && 100*down > seconds {
+		if down, vain, looked := downOf(l); looked && 100*down > cut[0]*seconds {
 			add("connections-down", loadName(l), record.SeverityHard, saysNumber("the share of the window", percentTruth(down/seconds)),
 				saysNumber("the vain attempts", countTruth(int(vain))))
 		}
@@ -60,11 +61,11 @@ func stallOf(l record.Load) (stall, bool) {
 	return stall{seconds(s.TickMax, s.WorkerMax), seconds(s.TickTotal, s.WorkerTotal), l.Window.Seconds}, true
 }
 
-func (s stall) severity() record.Severity {
-	switch {
-	case s.total > 0.1*s.window, s.longest > 0.25 && s.longest > 0.01*s.window:
+func (s stall) severity(limits []float64) record.Severity {
+	switch atOnce := limits[0] / 1000; {
+	case s.total > limits[2]/100*s.window, s.longest > atOnce && s.longest > limits[1]/100*s.window:
 		return record.SeverityHard
-	case s.longest > 0.25:
+	case s.longest > atOnce:
 		return record.SeveritySoft
 	}
 	return ""

@@ -21,14 +21,14 @@ func (a *auditor) thresholds(gate string) []float64 {
 		return otherwise
 	}
 	l := a.plan.Limits
-	steal, neighbours := or(l.StealPercent, 5), or(l.Neighbours, 25)
+	steal, neighbours, stall := or(l.StealPercent, 5), or(l.Neighbours, 25), or(l.Stall, 1)
 	return map[string][]float64{
 		"errors":                  {or(l.ErrorPercent, 0.1)},
 		"misses":                  {or(l.MissPercent, 1)},
 		"generator-saturated":     {or(l.BusyPercent, 90)},
-		"generator-stalled":       {250, 1, 10, 50},
-		"target-silent":           {500, 2, 5, 50, 1000},
-		"connections-down":        {1},
+		"generator-stalled":       {250, stall, 10 * stall, 50},
+		"target-silent":           {500, or(l.Silence, 5), 2, 5, 50, 1000},
+		"connections-down":        {or(l.Disconnected, 1)},
 		"generator-nic-saturated": {90},
 		"pacing-lag":              {99, 1},
 		"target-rate-missed":      {or(l.RateShort, 1)},
