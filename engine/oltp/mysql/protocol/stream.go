@@ -70,11 +70,11 @@ func (s *Stream) Expect(form Form) {
 
 // Put gives the stream received bytes, which it refers to until Next has returned NeedMore.
 func (s *Stream) Put(data []byte) {
-	if len(s.rest) == 0 {
+	if len(s.data) == 0 {
 		s.data = data
 		return
 	}
-	s.rest = append(s.rest, data...)
+	s.rest = append(append(s.rest[:0], s.data...), data...)
 	s.data = s.rest
 }
 
@@ -144,8 +144,10 @@ func unasked(p []byte) error {
 
 // keep moves what is not decoded yet into memory of the stream's own.
 func (s *Stream) keep() {
-	s.rest = append(s.rest[:0], s.data...)
-	s.data = s.rest
+	if len(s.data) > 0 {
+		s.rest = append(s.rest[:0], s.data...)
+		s.data = s.rest
+	}
 }
 
 func (s *Stream) decode() (Event, error) {

@@ -139,6 +139,44 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// TestStreamGoesOn decodes many answers with one stream, asking no more than up to
+// the end of each, whatever the pieces that they come in.
+func TestStreamGoesOn(t *testing.T) {
+	answer := joined(packet(1, 1), packet(2, definition(253, 0)...), packet(3, 2, '4', '2'), packet(4, 0xfe, 0, 0, 2, 0, 0, 0))
+	rapid.Check(t, func(t *rapid.T) {
+		s := Stream{NoEOF: true}
+		answers := rapid.IntRange(1, 5).Draw(t, "answers")
+		all, rows := bytes.Repeat(answer, answers), 0
+		s.Expect(Text)
+		for len(all) > 0 {
+			n := rapid.IntRange(1, len(all)).Draw(t, "piece")
+			s.Put(append([]byte{}, all[:n]...))
+			all = all[n:]
+			for again := true; again; {
+				event, err := s.Next()
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch event {
+				case RowEvent:
+					rows++
+					if r := s.Row(); string(r.Bytes()) != "42" {
+						t.Fatal("a row is wrong")
+					}
+				case Done:
+					s.Expect(Text)
+					again = s.Buffered() > 0
+				default:
+					again = false
+				}
+			}
+		}
+		if rows != answers {
+			t.Fatalf("%d of %d rows", rows, answers)
+		}
+	})
+}
+
 // TestArguments reads back by hand what Execute makes.
 func TestArguments(t *testing.T) {
 	a := Execute(nil, Statement{ID: 7, Parameters: 4})
