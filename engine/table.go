@@ -8,7 +8,11 @@ import (
 	"bakeoff/engine/exec"
 	"bakeoff/engine/http"
 	"bakeoff/engine/kv"
+	"bakeoff/engine/net"
 	"bakeoff/engine/null"
+	"bakeoff/engine/oltp"
+	"bakeoff/engine/oltp/mysql"
+	"bakeoff/engine/oltp/sqlite"
 	"bakeoff/load"
 )
 
@@ -18,7 +22,9 @@ func Table() []load.Engine {
 		null.Engine{},
 		exec.New(),
 		kv.Engine{},
+		net.Engine{},
 		http.Engine{},
+		oltp.New(sqlite.Target{}, mysql.Target{}),
 	}
 }
 
