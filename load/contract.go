@@ -166,6 +166,9 @@ type Shape struct {
 	// OpTimeout takes the place of Common.OpTimeout where the engine has a
 	// parameter of its own for it, as one whose operations take minutes; 0: it has none.
 	OpTimeout time.Duration
+	// Rate is an open loop that the engine's own parameters ask for, in operations a
+	// second over all workers, where Common has neither rate nor steps; 0: none.
+	Rate float64
 }
 
 // Contract names one of the two worker contracts.

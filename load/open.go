@@ -77,6 +77,9 @@ func Open(ctx context.Context, engine Engine, spec Spec, env Env) (*Running, err
 	if t := r.shape.OpTimeout; t > 0 {
 		r.spec.Common.OpTimeout, r.spec.Common.DrainTime = t, max(spec.Common.DrainTime, t+drainBeyond)
 	}
+	if r.shape.Rate > 0 && spec.Common.Rate == 0 && len(spec.Common.Steps) == 0 {
+		r.spec.Common.Rate = r.shape.Rate
+	}
 	if r.driver, err = r.newDriver(); err != nil {
 		return nil, errors.Join(err, session.Close())
 	}

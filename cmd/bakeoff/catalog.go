@@ -52,11 +52,11 @@ func tryOpen(e load.Engine, w plan.Workload) error {
 
 // targeted says which engines need a service or a target.
 func targeted(engine string) bool {
-	return slices.Contains([]string{"kv", "http"}, engine)
+	return slices.Contains([]string{"kv", "http", "net"}, engine)
 }
 
 // embedded says which engines bakeoff has a server of its own for: those of
 // newEmbeddedCommand.
 func embedded(engine string) bool {
-	return slices.Contains([]string{"kv", "http"}, engine)
+	return slices.Contains([]string{"kv", "http", "net"}, engine)
 }

@@ -23,7 +23,7 @@ func newEmbeddedCommand(env *osenv.Env) *cobra.Command {
 		Args:  maximumArgs(0),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(newEmbeddedKV(env), newEmbeddedHTTP(env))
+	c.AddCommand(newEmbeddedKV(env), newEmbeddedHTTP(env), newEmbeddedNet(env))
 	return c
 }
 

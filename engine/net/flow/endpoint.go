@@ -1,0 +1,179 @@
+package flow
+
+import (
+	"errors"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"bakeoff/engine/net/socket"
+)
+
+// End is what one end of one connection knows at one moment.
+type End struct {
+	Sender  bool              `json:"sender,omitempty"`
+	Counts  Counts            `json:"counts"`
+	Info    *socket.Info      `json:"info,omitempty"`  // of TCP
+	Drops   uint64            `json:"drops,omitempty"` // datagrams that the socket had no room for
+	Options *socket.Effective `json:"options,omitempty"`
+	Samples []Sample          `json:"samples,omitempty"`
+}
+
+// Sample is one end of a connection at one moment, about a second after the one
+// before. At is in nanoseconds of that end's clock.
+type Sample struct {
+	At     int64        `json:"at_ns"`
+	Counts Counts       `json:"counts"`
+	Info   *socket.Info `json:"info,omitempty"`
+}
+
+// sampling is the time between samples, and maxSamples how many are kept.
+const (
+	sampling   = int64(1e9)
+	maxSamples = 4096
+)
+
+// An Endpoint is one end of one connection, with what others than its own thread
+// want to know of it. All methods but Tick are safe for concurrent use.
+type Endpoint struct {
+	Stream bool
+	Sender bool
+	Meter  Meter
+
+	next int64 // when the next sample is due; of the thread alone
+
+	mu      sync.Mutex
+	fd      int // -1 once it is closed
+	thread  int // that moves its data; 0 while there is none
+	cpu     int64
+	samples []Sample
+	last    End // as it was when the socket was closed
+}
+
+// NewEndpoint returns the end of a connected socket, which it closes in the end.
+func NewEndpoint(fd int, stream, sender bool) *Endpoint {
+	return &Endpoint{fd: fd, Stream: stream, Sender: sender}
+}
+
+// FD is the socket; -1 once it is closed.
+func (e *Endpoint) FD() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.fd
+}
+
+// Attach says that the calling thread moves the data from now on.
+func (e *Endpoint) Attach() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.thread = unix.Gettid()
+	e.cpu -= socket.ThreadCPU(e.thread)
+}
+
+// Detach is the end of Attach, called on the same thread.
+func (e *Endpoint) Detach() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.thread != 0 {
+		e.cpu += socket.ThreadCPU(e.thread)
+		e.thread = 0
+	}
+}
+
+// CPU is the time in nanoseconds that attached threads have used, user and system.
+func (e *Endpoint) CPU() int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.thread != 0 {
+		return e.cpu + socket.ThreadCPU(e.thread)
+	}
+	return e.cpu
+}
+
+// Tick takes a sample where a second has passed since the last one. It is for
+// the thread that moves the data.
+func (e *Endpoint) Tick(now int64) {
+	if now < e.next {
+		return
+	}
+	e.sample(now)
+}
+
+func (e *Endpoint) sample(now int64) {
+	if e.next == 0 {
+		e.next = now
+	}
+	for e.next <= now {
+		e.next += sampling
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.samples) >= maxSamples {
+		return
+	}
+	s := Sample{At: now, Counts: e.Meter.Read()}
+	s.Info = e.info()
+	e.samples = append(e.samples, s)
+}
+
+func (e *Endpoint) info() *socket.Info {
+	if !e.Stream || e.fd < 0 {
+		return nil
+	}
+	i, err := socket.ReadInfo(e.fd)
+	if err != nil {
+		return nil
+	}
+	return &i
+}
+
+// Read says how things stand now, with the samples where they are asked for.
+func (e *Endpoint) Read(samples bool) End {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	end := e.last
+	if e.fd >= 0 {
+		end = e.state()
+	}
+	end.Sender, end.Counts = e.Sender, e.Meter.Read()
+	if samples {
+		end.Samples = append([]Sample(nil), e.samples...)
+	}
+	return end
+}
+
+func (e *Endpoint) state() End {
+	end := End{Info: e.info()}
+	if !e.Stream {
+		end.Drops = socket.Drops(e.fd)
+	}
+	o := socket.ReadBack(e.fd, e.Stream)
+	end.Options = &o
+	return end
+}
+
+// Shut ends what is under way on a stream, in both directions.
+func (e *Endpoint) Shut() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.fd >= 0 && e.Stream {
+		_ = unix.Shutdown(e.fd, unix.SHUT_RDWR) // the peer may have closed it already
+	}
+}
+
+// Close closes the socket, whose last state stays readable. It is safe to call
+// twice.
+func (e *Endpoint) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.fd < 0 {
+		return nil
+	}
+	e.last = e.state()
+	err := unix.Close(e.fd)
+	e.fd = -1
+	if errors.Is(err, unix.EINTR) {
+		return nil
+	}
+	return err
+}
