@@ -4,10 +4,11 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"bakeoff/engine/kv"
+	"bakeoff/engine"
 	"bakeoff/load"
 	"bakeoff/plan"
 	"bakeoff/telemetry"
@@ -26,9 +27,10 @@ func (catalog) Collectors() []string {
 
 func (catalog) Engines() []plan.Engine {
 	var out []plan.Engine
-	for _, e := range []load.Engine{kv.Engine{}} {
+	targeted := []string{"kv", "http", "net"}
+	for _, e := range engine.Table() {
 		d := e.Describe()
-		described := plan.Engine{Name: e.Name(), Kinds: d.Kinds, Target: e.Name() == "kv", Embedded: e.Name() == "kv"}
+		described := plan.Engine{Name: e.Name(), Kinds: d.Kinds, Figures: d.Figures, Target: slices.Contains(targeted, e.Name()), Embedded: slices.Contains(targeted, e.Name())}
 		for _, p := range d.Parameters {
 			described.Parameters = append(described.Parameters, plan.Parameter{Name: p.Name, Type: string(p.Type), Default: p.Default, Values: p.Values, Doc: p.Doc})
 		}

@@ -3,6 +3,8 @@ package http
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,4 +109,27 @@ func FuzzTarget(f *testing.F) {
 			t.Errorf("%q was read as %+v", s, got)
 		}
 	})
+}
+
+// TestFromWrkNamesRealFlags checks the middle column of the table in
+// docs/from-wrk.md: every flag there exists.
+func TestFromWrkNamesRealFlags(t *testing.T) {
+	text, err := os.ReadFile("../../docs/from-wrk.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := []string{"target", "workers", "rate", "arrival", "warmup", "window", "op-timeout", "hdr", "hgrm"}
+	for _, p := range parameters() {
+		flags = append(flags, strings.ReplaceAll(p.Name, "_", "-"))
+	}
+	checked := 0
+	for _, m := range regexp.MustCompile("`[^`]*--([a-z][a-z-]*)").FindAllStringSubmatch(string(text), -1) {
+		checked++
+		if m[1] != "latency" && m[1] != "timeout" && !slices.Contains(flags, m[1]) {
+			t.Errorf("there is no flag --%s", m[1])
+		}
+	}
+	if checked < 15 {
+		t.Errorf("found only %d flags: the text is not what it was", checked)
+	}
 }
