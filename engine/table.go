@@ -12,6 +12,7 @@ import (
 	"bakeoff/engine/null"
 	"bakeoff/engine/oltp"
 	"bakeoff/engine/oltp/mysql"
+	"bakeoff/engine/oltp/postgres"
 	"bakeoff/engine/oltp/sqlite"
 	"bakeoff/load"
 )
@@ -24,7 +25,7 @@ func Table() []load.Engine {
 		kv.Engine{},
 		net.Engine{},
 		http.Engine{},
-		oltp.New(sqlite.Target{}, mysql.Target{}),
+		oltp.New(sqlite.Target{}, postgres.Target{}, mysql.Target{}),
 	}
 }
 
