@@ -175,10 +175,6 @@ func (s *stmt) columns() int { return int(lib.Xsqlite3_column_count(s.c.tls, s.p
 
 func (s *stmt) int(i int) int64 { return lib.Xsqlite3_column_int64(s.c.tls, s.p, int32(i)) }
 
-func (s *stmt) null(i int) bool {
-	return lib.Xsqlite3_column_type(s.c.tls, s.p, int32(i)) == lib.SQLITE_NULL
-}
-
 // text returns a column's bytes, valid until the next step or reset.
 func (s *stmt) text(i int) []byte {
 	p := lib.Xsqlite3_column_text(s.c.tls, s.p, int32(i))
