@@ -271,10 +271,31 @@ func printLoadNotes(w io.Writer, r load.Result) {
 	for _, f := range l.Figures {
 		fmt.Fprintf(w, "%s: %s\n", f.Name, unit.FormatSI(f.Value, f.Unit, 6))
 	}
+	if line := hammerDBLine(l); line != "" {
+		fmt.Fprintln(w, line)
+	}
 	for _, e := range l.Errors {
 		fmt.Fprintf(w, "Error %s, %d times: %s\n", e.Kind, e.Count, e.First)
 	}
 	for _, x := range r.Warnings {
 		fmt.Fprintf(w, "%s (%s): %s; threshold %s. %s\n", x.Gate, x.Severity, x.Found, x.Threshold, x.Advice)
 	}
+}
+
+// hammerDBLine is the result of order-entry transactions as HammerDB words it,
+// for those who have its line in their scripts; "" for other loads.
+func hammerDBLine(l record.Load) string {
+	var nopm, tpm *float64
+	for i, f := range l.Figures {
+		switch f.Unit {
+		case "NOPM":
+			nopm = &l.Figures[i].Value
+		case "TPM":
+			tpm = &l.Figures[i].Value
+		}
+	}
+	if nopm == nil || tpm == nil || l.Server["product"] == "" {
+		return ""
+	}
+	return fmt.Sprintf("Vuser 1:TEST RESULT : System achieved %.0f NOPM from %.0f %s TPM", *nopm, *tpm, l.Server["product"])
 }

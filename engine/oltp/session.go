@@ -154,29 +154,28 @@ func (s *session) Snapshot(ctx context.Context) ([]load.Count, error) {
 // the data set took.
 func (s *session) Figures(context.Context) ([]record.Figure, error) {
 	var all []record.Figure
-	add := func(name, unit string, value float64, text string) {
-		all = append(all, record.Figure{Name: name, Unit: unit, Value: value, Text: text})
+	add := func(name, unit string, value float64) {
+		all = append(all, record.Figure{Name: name, Unit: unit, Value: value})
 	}
 	if l := s.loaded; l != nil {
-		add(figureLoad, "s", l.seconds, "")
+		add(figureLoad, "s", l.seconds)
 		if l.seconds > 0 {
-			add(figureRate, "rows/s", float64(l.rows)/l.seconds, "")
+			add(figureRate, "rows/s", float64(l.rows)/l.seconds)
 		}
 	}
 	if s.restored > 0 {
-		add(figureRestore, "s", s.restored, "")
+		add(figureRestore, "s", s.restored)
 	}
 	if n := len(s.edges); n >= 2 && s.edges[0].at >= 0 && s.edges[n-1].at > s.edges[0].at {
 		from, to := s.edges[0], s.edges[n-1]
 		minutes := float64(to.at-from.at) / 60e9
 		nopm := float64(to.NextOrders-from.NextOrders) / minutes
 		if from.Transactions >= 0 && to.Transactions >= 0 {
-			tpm := float64(to.Transactions-from.Transactions) / minutes
-			add(figureTPM, "TPM", tpm, fmt.Sprintf("Vuser 1:TEST RESULT : System achieved %.0f NOPM from %.0f %s TPM", nopm, tpm, s.target.Product()))
+			add(figureTPM, "TPM", float64(to.Transactions-from.Transactions)/minutes)
 		}
-		add(figureNOPM, "NOPM", nopm, "")
+		add(figureNOPM, "NOPM", nopm)
 		if s.keying && s.config.Rules.Profile == tpcc.Spec {
-			add(figureTPMC, "NOPM", nopm, "")
+			add(figureTPMC, "NOPM", nopm)
 		}
 	}
 	return all, nil
