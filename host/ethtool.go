@@ -34,11 +34,15 @@ func askDriver(name string) (driverAnswer, error) {
 	if coalesceErr == nil {
 		a.coalesce = coalescing(c)
 	}
+	pause, pauseErr := tool.GetPause(name)
+	if pauseErr == nil {
+		a.pause = pausing(pause)
+	}
 	features, featureErr := tool.Features(name)
 	if featureErr == nil {
 		a.offloads = offloads(features)
 	}
-	return a, firstError(infoErr, ringErr, chErr, coalesceErr, featureErr)
+	return a, firstError(infoErr, ringErr, chErr, coalesceErr, pauseErr, featureErr)
 }
 
 // pairs writes "now of most" under each name, leaving out what there is none of.
@@ -51,6 +55,12 @@ func pairs(values ...any) map[string]string {
 		}
 	}
 	return found
+}
+
+// pausing writes flow control (IEEE 802.3 annex 31B) as it is set.
+func pausing(p ethtool.Pause) map[string]string {
+	text := func(on uint32) string { return map[bool]string{true: "on", false: "off"}[on != 0] }
+	return map[string]string{"autoneg": text(p.Autoneg), "rx": text(p.RxPause), "tx": text(p.TxPause)}
 }
 
 func coalescing(c ethtool.Coalesce) map[string]string {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
@@ -36,6 +37,30 @@ func (p *part) cpu(c *record.CPU) {
 	if c.IdleGovernor == "" {
 		c.IdleGovernor = p.text(cpuDir + "/cpuidle/current_governor")
 	}
+	c.IdleStates, c.IdleExitSeconds = p.idleStates(online)
+}
+
+// idleStates reads the sleep states that the first core may enter, and how long
+// the deepest takes to leave (Documentation/admin-guide/pm/cpuidle.rst).
+func (p *part) idleStates(online CPUs) (names string, exit *float64) {
+	if len(online) == 0 {
+		return "", nil
+	}
+	dir := fmt.Sprintf("%s/cpu%d/cpuidle", cpuDir, online[0])
+	states := p.list(dir)
+	slices.SortFunc(states, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+	var allowed []string
+	for _, s := range states {
+		name, disabled := p.text(dir+"/"+s+"/name"), p.flag(dir+"/"+s+"/disable")
+		if name == "" || disabled != nil && *disabled {
+			continue
+		}
+		allowed = append(allowed, name)
+		if us := p.integer(dir + "/" + s + "/latency"); us != nil {
+			exit = new(float64(*us) / 1e6)
+		}
+	}
+	return strings.Join(allowed, " "), exit
 }
 
 // cpuInfo is what is read of /proc/cpuinfo.

@@ -142,3 +142,27 @@ func decimal(s string) *float64 {
 	}
 	return &v
 }
+
+// watchedDaemons are programs that change settings of the machine by
+// themselves, by the names of their processes.
+func watchedDaemons() []string { return []string{"irqbalance", "tuned", "power-profiles-"} }
+
+// daemons looks for them among the processes.
+func (p *part) daemons() map[string]string {
+	running := map[string]bool{}
+	for _, pid := range p.list("/proc") {
+		if pid != "" && pid[0] >= '1' && pid[0] <= '9' {
+			// A process may end between the two steps, which is no fault.
+			if name, err := p.tree.read(p.ctx, "/proc/"+pid+"/comm"); err == nil {
+				running[strings.TrimSpace(name)] = true
+			}
+		}
+	}
+	found := map[string]string{}
+	for _, name := range watchedDaemons() {
+		if running[name] {
+			found[strings.TrimSuffix(name, "-")] = "running"
+		}
+	}
+	return present(found)
+}

@@ -19,6 +19,7 @@ type driverAsker func(name string) (driverAnswer, error)
 type driverAnswer struct {
 	driver, version, firmware           string
 	rings, channels, coalesce, offloads map[string]string
+	pause                               map[string]string
 }
 
 // interfaces reads the network interfaces that stand for hardware, and those
@@ -74,7 +75,9 @@ func (p *part) link(n *record.NIC) {
 		}
 	}
 	rx, tx := 0, 0
-	for _, q := range p.list(dir + "queues") {
+	queues := p.list(dir + "queues")
+	n.Steering = p.steering(n.Name, queues)
+	for _, q := range queues {
 		if strings.HasPrefix(q, "rx-") {
 			rx++
 		}
@@ -104,8 +107,65 @@ func (p *part) slot(n *record.NIC) {
 		return
 	}
 	n.Driver = p.base(device + "/driver")
-	n.PCIe = p.pcie(pciParent(path))
+	function := pciParent(path)
+	n.PCIe = p.pcie(function)
 	n.NUMANode = p.numaNode(path)
+	p.vectors(n, path)
+	p.virtualFunctions(n, function)
+}
+
+// vectors reads the interface's message-signalled interrupts and the
+// processors that serve them. Those of a virtio interface are its parent's.
+func (p *part) vectors(n *record.NIC, path string) {
+	numbers := p.list(path + "/msi_irqs")
+	if parent := pciParent(path); len(numbers) == 0 && parent != "" {
+		numbers = p.list(parent + "/msi_irqs")
+	}
+	if len(numbers) == 0 {
+		return
+	}
+	n.Interrupts = new(len(numbers))
+	var serving CPUs
+	for _, irq := range numbers {
+		text := p.text("/proc/irq/" + irq + "/effective_affinity_list")
+		if text == "" {
+			text = p.text("/proc/irq/" + irq + "/smp_affinity_list")
+		}
+		if cpus, err := ParseCPUs(text); err == nil {
+			serving = append(serving, cpus...)
+		}
+	}
+	slices.Sort(serving)
+	n.InterruptCPUs = slices.Compact(serving).String()
+}
+
+// virtualFunctions reads SR-IOV (PCI-SIG SR-IOV specification).
+func (p *part) virtualFunctions(n *record.NIC, function string) {
+	if function != "" {
+		n.VirtualFunctions, n.MaximumVFs = p.count(function+"/sriov_numvfs"), p.count(function+"/sriov_totalvfs")
+	}
+}
+
+// steering counts the queues whose packets software spreads over processors
+// (Documentation/networking/scaling.rst).
+func (p *part) steering(name string, queues []string) map[string]string {
+	found := map[string]string{}
+	for _, s := range []struct{ prefix, file, what string }{{"rx-", "rps_cpus", "rps"}, {"tx-", "xps_cpus", "xps"}} {
+		total, steered := 0, 0
+		for _, q := range queues {
+			if !strings.HasPrefix(q, s.prefix) {
+				continue
+			}
+			total++
+			if strings.Trim(p.text(netDir+name+"/queues/"+q+"/"+s.file), "0,") != "" {
+				steered++
+			}
+		}
+		if steered > 0 {
+			found[s.what] = fmt.Sprintf("%d of %d", steered, total)
+		}
+	}
+	return present(found)
 }
 
 func (p *part) driver(n *record.NIC, ask driverAsker) {
@@ -119,7 +179,7 @@ func (p *part) driver(n *record.NIC, ask driverAsker) {
 		n.Driver = a.driver
 	}
 	n.DriverVersion, n.Firmware = a.version, a.firmware
-	n.Rings, n.Channels, n.Coalesce, n.Offloads = a.rings, a.channels, a.coalesce, a.offloads
+	n.Rings, n.Channels, n.Coalesce, n.Offloads, n.Pause = a.rings, a.channels, a.coalesce, a.offloads, a.pause
 }
 
 // pciParent is the innermost PCI function on a device's path, "" where there
@@ -161,12 +221,17 @@ func (p *part) pcie(dir string) *record.PCIe {
 		}
 		return x + ":" + y
 	}
-	return &record.PCIe{
+	found := &record.PCIe{
 		Address: dir[strings.LastIndexByte(dir, '/')+1:],
 		ID:      pair("vendor", "device"), Subsystem: pair("subsystem_vendor", "subsystem_device"),
 		GTs: p.transfers(dir + "/current_link_speed"), MaximumGTs: p.transfers(dir + "/max_link_speed"),
 		Width: p.lanes(dir + "/current_link_width"), MaximumWidth: p.lanes(dir + "/max_link_width"),
 	}
+	// The port that it is plugged into is the next function up its path.
+	if port := dir[:strings.LastIndexByte(dir, '/')]; isPCIAddress(port[strings.LastIndexByte(port, '/')+1:]) {
+		found.SlotGTs, found.SlotWidth = p.transfers(port+"/max_link_speed"), p.lanes(port+"/max_link_width")
+	}
+	return found
 }
 
 // transfers reads "8.0 GT/s PCIe". A function without a link of its own says

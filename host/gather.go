@@ -62,6 +62,7 @@ func (g gatherer) gather(ctx context.Context, clock Clock) (record.Facts, []erro
 		func(p *part) { f.Sysctls = p.sysctls() },
 		func(p *part) { f.Limits = p.limits() },
 		func(p *part) { f.State = p.state() },
+		func(p *part) { f.Daemons = p.daemons() },
 	}
 	done := make([]*part, len(parts))
 	var wg sync.WaitGroup

@@ -28,7 +28,9 @@ type Facts struct {
 	Sysctls     map[string]string `json:"sysctls,omitempty"` // dotted key -> value
 	Limits      map[string]string `json:"limits,omitempty"`  // of this process, inherited by what it starts
 	Versions    map[string]string `json:"versions,omitempty"`
-	State       State             `json:"state,omitzero" fact:"volatile"`
+	// Daemons says whether programs run that change settings by themselves.
+	Daemons map[string]string `json:"daemons,omitempty"`
+	State   State             `json:"state,omitzero" fact:"volatile"`
 	// Declared holds what the plan says of a host that has no agent.
 	Declared map[string]string `json:"declared,omitempty" fact:"scrub"`
 	// Unread says what was there but could not be read, and why.
@@ -86,6 +88,10 @@ type CPU struct {
 	Boost        *bool  `json:"boost,omitempty"` // turbo allowed
 	IdleDriver   string `json:"idle_driver,omitempty"`
 	IdleGovernor string `json:"idle_governor,omitempty"`
+	// IdleStates are the sleep states that a core may enter, shallowest first;
+	// IdleExitSeconds is how long the deepest of them takes to leave.
+	IdleStates      string   `json:"idle_states,omitempty"`
+	IdleExitSeconds *float64 `json:"idle_exit_seconds,omitempty"`
 }
 
 // Cache is one level of cache as the first core sees it.
@@ -194,7 +200,16 @@ type NIC struct {
 	Rings         map[string]string `json:"rings,omitempty"`    // rx, tx: entries, and the most there could be
 	Channels      map[string]string `json:"channels,omitempty"` // rx, tx, combined: now, and the most
 	Coalesce      map[string]string `json:"coalesce,omitempty"`
-	Offloads      map[string]string `json:"offloads,omitempty"` // feature -> on, off
+	Offloads      map[string]string `json:"offloads,omitempty"`   // feature -> on, off
+	Pause         map[string]string `json:"pause,omitempty"`      // autoneg, rx, tx: on, off
+	Interrupts    *int              `json:"interrupts,omitempty"` // message-signalled vectors (MSI, MSI-X) that it has
+	// InterruptCPUs are the processors that serve them; irqbalance moves them.
+	InterruptCPUs    string `json:"interrupt_cpus,omitempty" fact:"volatile"`
+	VirtualFunctions *int   `json:"virtual_functions,omitempty"` // SR-IOV, enabled
+	MaximumVFs       *int   `json:"maximum_virtual_functions,omitempty"`
+	// Steering says for how many queues packets are spread over processors by
+	// software: rps, xps: "4 of 8".
+	Steering map[string]string `json:"steering,omitempty"`
 }
 
 // PCIe is a device's place on the bus and the link that it got.
@@ -206,6 +221,11 @@ type PCIe struct {
 	MaximumGTs   *float64 `json:"maximum_gt_per_s,omitempty"`
 	Width        *int     `json:"width_lanes,omitempty"`
 	MaximumWidth *int     `json:"maximum_width_lanes,omitempty"`
+	// Of the port that it is plugged into, at best.
+	SlotGTs   *float64 `json:"slot_maximum_gt_per_s,omitempty"`
+	SlotWidth *int     `json:"slot_maximum_width_lanes,omitempty"`
+	// PayloadBytes is the largest payload of one transaction, as set (MPS).
+	PayloadBytes *int `json:"payload_bytes,omitempty"`
 }
 
 // Disk is one block device with a size; partitions are not listed.
