@@ -57,8 +57,10 @@ type analyst struct {
 	objections map[record.TrialID][]judged // by trial, in the gates' order
 	looked     map[string]*look
 	facts      *factBook
-	ledger     *ledgerBook // of meters, interfaces and disks
-	shapes     *shapeBook  // of the trials that count, for the charts
+	ledger     *ledgerBook               // of meters, interfaces and disks
+	strains    map[record.TrialID]strain // of the trials of a peak search
+	searches   []plan.Search
+	shapes     *shapeBook // of the trials that count, for the charts
 
 	counted map[record.TrialID]bool
 	reasons map[record.TrialID]string // why a trial does not count
@@ -92,7 +94,7 @@ func (a *analyst) saw(gate string, objected bool, blind string) {
 // read takes in every trial, one after the other.
 func (a *analyst) read() error {
 	a.obs = map[record.TrialID][]record.Observation{}
-	a.facts, a.ledger = newFactBook(a.run), newLedgerBook(a.run)
+	a.facts, a.ledger, a.strains = newFactBook(a.run), newLedgerBook(a.run), map[record.TrialID]strain{}
 	for _, t := range a.run.Trials {
 		d, err := loadTrial(a.run, a.plan, t)
 		if err != nil {
@@ -103,6 +105,9 @@ func (a *analyst) read() error {
 			return err
 		}
 		a.inspect(d)
+		if t.Role == record.RoleSearch {
+			a.strains[t.ID] = d.strain(a.ledger.flows[t.ID])
+		}
 	}
 	a.checkDataSets()
 	a.checkChanges()
@@ -164,13 +169,17 @@ func (a *analyst) warnings(t record.Trial) []record.Warning {
 // counts, without those that a hard gate objects to now.
 func (a *analyst) count() error {
 	a.counted, a.reasons = map[record.TrialID]bool{}, map[record.TrialID]string{}
-	counted, err := plan.Counted(a.plan, a.outcomes())
+	outcomes := a.outcomes()
+	counted, err := plan.Counted(a.plan, outcomes)
 	var givenUp *plan.GivenUpError
 	switch {
 	case errors.As(err, &givenUp):
 		a.lost = givenUp.Error()
 	case err != nil:
 		return fmt.Errorf("run %s: matching its trials with its plan: %w", a.run.Manifest.ID, err)
+	}
+	if a.searches, err = plan.Searches(a.plan, outcomes); givenUp == nil && err != nil {
+		return err
 	}
 	for _, t := range a.run.Trials {
 		a.reasons[t.ID] = a.whyNot(t, counted[t.ID])
@@ -192,6 +201,9 @@ func (a *analyst) whyNot(t record.Trial, counted bool) string {
 			return fmt.Sprintf("%s: %s", gateNamed(w.Gate).title, w.Found)
 		}
 	}
+	if t.Role == record.RoleSearch {
+		return "it looked for the peak of its cell, at a load of " + t.At + ": such trials are never judged"
+	}
 	if !counted {
 		if a.lost != "" {
 			return "the run was given up: " + a.lost
@@ -212,8 +224,7 @@ func (a *analyst) outcomes() []plan.Outcome {
 	out := make([]plan.Outcome, 0, len(a.run.Trials))
 	for _, t := range a.run.Trials {
 		o := plan.Outcome{
-			Trial:  plan.Trial{ID: t.ID, Role: t.Role, Block: t.Block, Attempt: t.Attempt, Cell: t.Cell, Seed: t.Seed},
-			Status: t.Status, Reason: t.Reason, Values: Values(a.plan, a.obs[t.ID]),
+			Trial: planTrial(t), Status: t.Status, Reason: t.Reason, Values: Values(a.plan, a.obs[t.ID]),
 		}
 		if t.Status == record.StatusExcluded {
 			o.Excluded, o.Status = true, was[t.ID]
@@ -260,8 +271,9 @@ func (a *analyst) result() *Result {
 	r.Trials = a.trialRows()
 	r.Gates = a.gateResults()
 	tables, charts := economics(a.plan, obs, a.ledger)
-	r.Charts = append(a.charts(r, s), charts...)
-	r.Tables = append(tables, a.tables()...)
+	found, curves := a.peakParts(s)
+	r.Charts = slices.Concat(a.charts(r, s), curves, charts)
+	r.Tables = slices.Concat(found, tables, a.tables())
 	r.Answer = answer(r)
 	stabilise(r)
 	return r

@@ -58,7 +58,7 @@ func (b *ledgerBook) add(d *trialData) error {
 // loadTelemetry reads one trial without its histograms.
 func loadTelemetry(run *record.Run, p *plan.Plan, t record.Trial) (*trialData, error) {
 	d := &trialData{trial: t, window: windowOf(t), costs: t.Costs}
-	if r, err := p.Resolve(t.Cell); err == nil {
+	if r, err := p.ResolveTrial(planTrial(t)); err == nil {
 		d.resolved = r
 	}
 	readings, err := readAll(run, t)

@@ -106,7 +106,7 @@ func (l *lab) run() *record.Run {
 
 // values are what a running bakeoff would tell the plan.
 func (l *lab) values(w *record.Writer, t record.Trial) []plan.Value {
-	if l.plan.Repeat.Pilot == 0 || len(t.Loads) == 0 {
+	if l.plan.Repeat.Pilot == 0 && t.Role != record.RoleSearch || len(t.Loads) == 0 {
 		return nil
 	}
 	run, err := record.Open(w.Dir())
@@ -128,11 +128,11 @@ func (l *lab) trial(w *record.Writer, next plan.Trial, rng *rand.Rand) record.Tr
 	var number int
 	fmt.Sscan(string(next.ID), &number)
 	start := l.epoch.Add(time.Duration(number) * time.Minute)
-	t := record.Trial{ID: next.ID, Role: next.Role, Block: next.Block, Attempt: next.Attempt, Cell: next.Cell, Seed: next.Seed,
+	t := record.Trial{ID: next.ID, Role: next.Role, Block: next.Block, Attempt: next.Attempt, Cell: next.Cell, At: next.At, Seed: next.Seed,
 		Status: record.StatusComplete, Started: start, Ended: start.Add(15 * time.Second)}
-	resolved, err := l.plan.Resolve(next.Cell)
+	resolved, err := l.plan.ResolveTrial(next)
 	l.must(err)
-	rate := l.rate(next.Cell) * math.Exp(l.noise*rng.NormFloat64())
+	rate := l.rate(next.Cell) * served(next.At) * math.Exp(l.noise*rng.NormFloat64())
 	for _, s := range resolved.Services {
 		t.Services = append(t.Services, record.Service{Name: s.Name, Host: s.Host, Command: s.Command, CPUs: s.CPUs, Endpoint: s.Endpoint, PIDs: []int{number}, Version: s.Name + " 1.0"})
 	}
@@ -152,6 +152,14 @@ func (l *lab) trial(w *record.Writer, next plan.Trial, rng *rand.Rand) record.Tr
 	}
 	l.write(w, &t, readings, logs)
 	return t
+}
+
+// served is what a load of so many users does, as a share of the most: it rises
+// to 60 users and falls from 90.
+func served(at string) float64 {
+	users := 60.0
+	fmt.Sscan(at, &users)
+	return min(users/60, 1, 90/users)
 }
 
 // load makes up one load: every operation takes a millisecond times the base

@@ -11,6 +11,9 @@ import (
 // method says how the figures came about, in words that a reader can repeat.
 func (a *analyst) method() []string {
 	out := []string{a.designText(), a.repetitionText()}
+	if text := a.peakText(); text != "" {
+		out = append(out, text)
+	}
 	for _, w := range a.plan.Workloads {
 		if text := a.loadText(w.Name); text != "" {
 			out = append(out, text)

@@ -172,6 +172,7 @@ type TrialRow struct {
 	Block    int                `json:"block"`
 	Attempt  int                `json:"attempt"`
 	Cell     record.Cell        `json:"cell"`
+	At       string             `json:"at,omitempty"` // its load, of a plan that searches for peaks
 	Status   record.Status      `json:"status"`
 	Reason   string             `json:"reason,omitempty"`
 	Counted  bool               `json:"counted"` // stands behind the verdicts

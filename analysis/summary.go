@@ -113,7 +113,7 @@ func summarise(s *samples, key sampleKey, cell record.Cell) CellSummary {
 func (a *analyst) trialRows() []TrialRow {
 	out := make([]TrialRow, 0, len(a.run.Trials))
 	for _, t := range a.run.Trials {
-		row := TrialRow{Trial: t.ID, Role: t.Role, Block: t.Block, Attempt: t.Attempt, Cell: t.Cell, Status: t.Status,
+		row := TrialRow{Trial: t.ID, Role: t.Role, Block: t.Block, Attempt: t.Attempt, Cell: t.Cell, At: t.At, Status: t.Status,
 			Reason: a.reasons[t.ID], Counted: a.counted[t.ID], Values: map[string]float64{}, Warnings: a.warnings(t)}
 		for _, o := range a.obs[t.ID] {
 			name := o.Measure

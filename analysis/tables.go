@@ -67,7 +67,7 @@ func (a *analyst) lostTrials() Table {
 	t := Table{ID: "lost-trials", Title: "Trials that do not count", Caption: "Nothing is deleted: their values are in the raw table.",
 		Columns: []string{"trial", "block", "attempt", "cell", "status", "reason"}, Numeric: []bool{false, true, true, false, false, false}}
 	for _, trial := range a.run.Trials {
-		if !a.counted[trial.ID] {
+		if !a.counted[trial.ID] && trial.Role != record.RoleSearch {
 			t.Rows = append(t.Rows, []string{string(trial.ID), fmt.Sprint(trial.Block), fmt.Sprint(trial.Attempt), trial.Cell.Key(),
 				string(trial.Status), a.reasons[trial.ID]})
 		}

@@ -28,7 +28,7 @@ type histKey struct{ workload, kind, timing string }
 // loadTrial reads one trial's telemetry and histograms.
 func loadTrial(run *record.Run, p *plan.Plan, t record.Trial) (*trialData, error) {
 	d := &trialData{trial: t, window: windowOf(t), hists: map[histKey]*hist.Histogram{}, costs: t.Costs}
-	if r, err := p.Resolve(t.Cell); err == nil {
+	if r, err := p.ResolveTrial(planTrial(t)); err == nil {
 		d.resolved = r
 	}
 	readings, err := readAll(run, t)
@@ -46,6 +46,11 @@ func loadTrial(run *record.Run, p *plan.Plan, t record.Trial) (*trialData, error
 		}
 	}
 	return d, nil
+}
+
+// planTrial is a trial as the plan knows it.
+func planTrial(t record.Trial) plan.Trial {
+	return plan.Trial{ID: t.ID, Role: t.Role, Block: t.Block, Attempt: t.Attempt, Cell: t.Cell, At: t.At, Seed: t.Seed}
 }
 
 // readAll reads the telemetry of every host, each file once.

@@ -60,7 +60,7 @@ func (p *Plan) Estimate() (Estimate, error) {
 		e.Assumptions = append(e.Assumptions, "work that ends by itself takes as long as its deadline allows")
 	}
 	if p.Peak != nil {
-		e.Assumptions = append(e.Assumptions, fmt.Sprintf("the search for the peak takes %d trials a cell: as many doublings as there are, and some %d more around the best load; at most %d", p.searchLength(), searchAround, p.Peak.Trials))
+		e.Assumptions = append(e.Assumptions, fmt.Sprintf("the search for peaks takes about %d trials a cell, for the doublings of the load and around the best one; at most %d", p.searchLength(), p.Peak.Trials))
 	}
 	return e, nil
 }
@@ -165,7 +165,11 @@ func (p *Plan) TrialTable() Table {
 	}
 	for block := 1; block <= max(p.Repeat.Blocks, p.Repeat.Pilot); block++ {
 		for _, trial := range p.blockOrder(block, 1) {
-			row := []string{fmt.Sprintf("%04d", len(t.Rows)+1), fmt.Sprint(block)}
+			id := fmt.Sprintf("%04d", len(t.Rows)+1)
+			if p.Peak != nil {
+				id = "after the search"
+			}
+			row := []string{id, fmt.Sprint(block)}
 			row = append(row, levels(trial.Cell)...)
 			if p.AA {
 				row = append(row, string(trial.Role))

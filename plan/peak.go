@@ -145,7 +145,7 @@ func (f *faults) searched(p *Plan, k *Peak, n *node) {
 	}
 	if !p.Together {
 		for _, w := range p.tree.pairsOf("workloads") {
-			if !k.concerns(w.key) {
+			if !k.Concerns(w.key) {
 				f.add(over.line, "peak.over", quote(k.Over), "a load of every workload, since each is measured at its peak", "write workloads.*."+k.Over[strings.LastIndexByte(k.Over, '.')+1:])
 				return
 			}
@@ -174,8 +174,8 @@ func (p *Plan) Decisive() []string {
 	return out
 }
 
-// concerns says whether the search sets the load of a workload.
-func (p *Peak) concerns(workload string) bool {
+// Concerns says whether the search sets the load of a workload.
+func (p *Peak) Concerns(workload string) bool {
 	return slices.ContainsFunc(p.paths, func(k pathKeys) bool { return k[1] == workload })
 }
 

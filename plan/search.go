@@ -299,7 +299,9 @@ func (s *Search) note(p *Peak, load int64, o Outcome) error {
 	}
 	l.Tries++
 	if o.Status != record.StatusComplete {
-		l.Failed = o.Reason
+		if len(l.Values) == 0 {
+			l.Failed = o.Reason
+		}
 		return nil
 	}
 	v, err := p.value(o)
@@ -322,7 +324,7 @@ func (s *Search) note(p *Peak, load int64, o Outcome) error {
 func (p *Peak) value(o Outcome) (float64, error) {
 	sum, found := 0.0, false
 	for _, v := range o.Values {
-		if v.Measure == p.Measure && (v.Workload == "" || p.concerns(v.Workload)) {
+		if v.Measure == p.Measure && (v.Workload == "" || p.Concerns(v.Workload)) {
 			sum, found = sum+v.Value, true
 		}
 	}
@@ -336,7 +338,7 @@ func (p *Peak) value(o Outcome) (float64, error) {
 func (p *Peak) most(o Outcome, measure string) (float64, bool) {
 	worst, found := math.Inf(-1), false
 	for _, v := range o.Values {
-		if v.Measure == measure && (v.Workload == "" || p.concerns(v.Workload)) {
+		if v.Measure == measure && (v.Workload == "" || p.Concerns(v.Workload)) {
 			worst, found = max(worst, v.Value), true
 		}
 	}

@@ -168,6 +168,10 @@ func rawTable(trials []analysis.TrialRow, n names, keys []valueKey) table {
 	t := table{Passable: true, Caption: "In the order of the run. Values are shortened; every digit is in the CSV and JSON reports."}
 	t.Columns = append([]column{{Name: "Trial", Code: true}}, numeric("Block", "Attempt")...)
 	t.Columns = append(t.Columns, text(n.factors...)...)
+	loads := slices.ContainsFunc(trials, func(t analysis.TrialRow) bool { return t.At != "" })
+	if loads {
+		t.Columns = append(t.Columns, numeric("Load")...)
+	}
 	t.Columns = append(t.Columns, column{Name: "Status"})
 	scales := make([]quantity.Scale, len(keys))
 	for i, k := range keys {
@@ -182,7 +186,11 @@ func rawTable(trials []analysis.TrialRow, n names, keys []valueKey) table {
 	}
 	for _, trial := range trials {
 		row := tableRow{Cells: []string{string(trial.Trial), strconv.Itoa(trial.Block), strconv.Itoa(trial.Attempt)}}
-		row.Cells = append(append(row.Cells, levels(n, trial.Cell)...), statusText(trial))
+		row.Cells = append(row.Cells, levels(n, trial.Cell)...)
+		if loads {
+			row.Cells = append(row.Cells, trial.At)
+		}
+		row.Cells = append(row.Cells, statusText(trial))
 		for i, k := range keys {
 			v, ok := trial.Values[k.key]
 			if !ok {
@@ -191,7 +199,7 @@ func rawTable(trials []analysis.TrialRow, n names, keys []valueKey) table {
 			}
 			row.Cells = append(row.Cells, scales[i].Number(v, scales[i].Decimals(v, 5)))
 		}
-		if !trial.Counted && trial.Role != record.RoleAA {
+		if !trial.Counted && judgeable(trial) {
 			row.Class = "open"
 		}
 		t.Rows = append(t.Rows, row)
@@ -199,11 +207,18 @@ func rawTable(trials []analysis.TrialRow, n names, keys []valueKey) table {
 	return t
 }
 
+// judgeable says whether a trial was meant for the verdicts.
+func judgeable(t analysis.TrialRow) bool {
+	return t.Role != record.RoleAA && t.Role != record.RoleSearch
+}
+
 // statusText says how a trial ended and whether it stands behind the verdicts.
 func statusText(t analysis.TrialRow) string {
 	switch {
 	case t.Role == record.RoleAA:
 		return string(t.Status) + ", A/A"
+	case t.Role == record.RoleSearch:
+		return string(t.Status) + ", peak search"
 	case t.Counted:
 		return "counted"
 	case t.Status == record.StatusComplete:
@@ -222,7 +237,7 @@ func lossTables(r *analysis.Result, n names) []table {
 	list := table{Title: "Trials that do not count", Caption: "Nothing is deleted: each is in the record and in the table of every trial."}
 	list.Columns = append([]column{{Name: "Trial", Code: true}, {Name: "Block", Numeric: true}, {Name: "Attempt", Numeric: true}}, text("Cell", "Status", "Reason")...)
 	for _, t := range r.Trials {
-		if t.Counted || t.Role == record.RoleAA {
+		if t.Counted || !judgeable(t) {
 			continue
 		}
 		list.add(string(t.Trial), strconv.Itoa(t.Block), strconv.Itoa(t.Attempt), t.Cell.Key(), string(t.Status), reasonOf(t))
@@ -248,7 +263,7 @@ func tallyOf(r *analysis.Result, factor string) []tableRow {
 	counts := map[string]*[6]int{}
 	for _, t := range r.Trials {
 		level, ok := t.Cell.Level(factor)
-		if !ok || t.Role == record.RoleAA {
+		if !ok || !judgeable(t) {
 			continue
 		}
 		if counts[level] == nil {

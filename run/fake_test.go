@@ -27,6 +27,8 @@ type fakeAgent struct {
 	// was called, from 1. What it returns is the call's error.
 	fault   func(ctx context.Context, method string, n int) error
 	counted map[string]int
+	// served, where it is not nil, is what a load completes.
+	served func(LoadSpec) uint64
 	// readings is how many rows of telemetry a trial gives.
 	readings int
 	dead     map[string]bool
@@ -143,6 +145,10 @@ func (f *fakeAgent) Measure(ctx context.Context, watch WatchSpec, progress func(
 	// Every second trial is a few percent faster, in a pattern that no block repeats.
 	done := uint64(100000 + 3000*(f.counted["Measure"]%2) + 1000*(f.counted["Measure"]%5))
 	for i, s := range f.opened {
+		done := done
+		if f.served != nil {
+			done = f.served(s)
+		}
 		progress(load.Progress{Workload: s.Workload, Phase: "window", Fraction: 1})
 		file := fmt.Sprintf("%s.%d.all.service.hlog", s.Workload, i)
 		out.Results = append(out.Results, load.Result{

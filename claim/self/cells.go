@@ -126,8 +126,15 @@ func (c cellView) ends() (low, high truth) {
 // workCell summarises a measure in a cell: by the geometric mean with the t
 // interval of the logarithms, or the arithmetic one where a value has none.
 func (a *auditor) workCell(key measureKey, cell record.Cell) cellView {
-	c := cellView{key: key, cell: cell, unit: a.kinds[key].Unit, cv: math.NaN()}
-	c.values, c.blocks = a.samples.row(key, cell.Key())
+	values, blocks := a.samples.row(key, cell.Key())
+	c := summaryOf(values, a.kinds[key].Unit)
+	c.key, c.cell, c.blocks = key, cell, blocks
+	return c
+}
+
+// summaryOf summarises values of one unit.
+func summaryOf(values []float64, unit string) cellView {
+	c := cellView{unit: unit, cv: math.NaN(), values: values}
 	n := len(c.values)
 	if n == 0 {
 		return c
@@ -351,6 +358,7 @@ func (a *auditor) auditTrial(n *node, v *trialView) {
 	s.same(n.at("role"), "role", string(v.Role))
 	s.count(n.at("block"), "block", v.Block)
 	s.count(n.at("attempt"), "attempt", v.Attempt)
+	s.same(n.at("at"), "at", v.At)
 	s.same(n.at("status"), "status", string(v.Status))
 	s.flag(n.at("counted"), "counted", a.counted[v.ID])
 	if got, want := cellKey(n.at("cell")), v.Cell.Key(); got != want {
@@ -391,6 +399,8 @@ func (a *auditor) reasonPieces(t record.Trial) []piece {
 		return nil
 	case t.Status != record.StatusComplete:
 		return saysWords(t.Reason)
+	case t.Role == record.RoleSearch && !a.spoiled(t):
+		return saysWords(t.At)
 	}
 	for _, w := range a.warnings[t.ID] {
 		if w.Severity == record.SeverityHard {

@@ -60,6 +60,7 @@ func (a *auditor) chartAudits() map[string]chartAudit {
 		out[chartName("time", name)] = func(s *sheet, n *node) { a.timeChart(s, n, w.Name, a.rateOverTime) }
 		out[chartName("cpu", name)] = func(s *sheet, n *node) { a.timeChart(s, n, w.Name, a.cpuOverTime) }
 	}
+	a.peakCharts(out)
 	out["graded-power"] = func(s *sheet, n *node) { a.gradedChart(s, n, "W", func(x systemView) *estimate { return x.watts }) }
 	out["graded-work-per-joule"] = func(s *sheet, n *node) {
 		a.gradedChart(s, n, "ops/J", func(x systemView) *estimate { return x.perWatt })

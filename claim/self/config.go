@@ -198,6 +198,8 @@ func (a *auditor) auditMethod() {
 func (a *auditor) methodPieces(text string) []piece {
 	has := func(words string) bool { return strings.Contains(text, words) }
 	switch {
+	case has("measured at its own peak"):
+		return a.peakPieces()
 	case has("measured in blocks"):
 		return a.designPieces()
 	case has("The number of blocks"):

@@ -94,7 +94,7 @@ func (b *bench) run() *record.Run {
 
 // values are what a running bakeoff would tell the plan.
 func (b *bench) values(t record.Trial) []plan.Value {
-	if b.plan.Repeat.Pilot == 0 || len(t.Loads) == 0 {
+	if b.plan.Repeat.Pilot == 0 && t.Role != record.RoleSearch || len(t.Loads) == 0 {
 		return nil
 	}
 	run, err := record.Open(b.w.Dir())
@@ -107,9 +107,9 @@ func (b *bench) values(t record.Trial) []plan.Value {
 func (b *bench) trial(next plan.Trial) record.Trial {
 	b.trials++
 	start := b.epoch.Add(time.Duration(b.trials) * time.Minute)
-	t := record.Trial{ID: next.ID, Role: next.Role, Block: next.Block, Attempt: next.Attempt, Cell: next.Cell, Seed: next.Seed,
+	t := record.Trial{ID: next.ID, Role: next.Role, Block: next.Block, Attempt: next.Attempt, Cell: next.Cell, At: next.At, Seed: next.Seed,
 		Status: record.StatusComplete, Started: start, Ended: start.Add(15 * time.Second)}
-	resolved, err := b.plan.Resolve(next.Cell)
+	resolved, err := b.plan.ResolveTrial(next)
 	b.must(err)
 	for _, s := range resolved.Services {
 		t.Services = append(t.Services, record.Service{Name: s.Name, Host: s.Host, Command: s.Command, CPUs: s.CPUs, Endpoint: s.Endpoint, Version: s.Name + " 1.0.2"})
@@ -119,7 +119,7 @@ func (b *bench) trial(next plan.Trial) record.Trial {
 		t.Settings = append(t.Settings, record.AppliedSetting{Host: x.Host, Kind: x.Kind, Target: x.Target, Before: &was, Wanted: x.Value, ReadBack: &x.Value, AtEnd: &x.Value, Restored: &was})
 	}
 	for _, wl := range resolved.Workloads {
-		t.Loads = append(t.Loads, b.load(&t, wl, b.rate(next.Cell)*math.Exp(b.noise*b.rng.NormFloat64())))
+		t.Loads = append(t.Loads, b.load(&t, wl, b.rate(next.Cell)*served(next.At)*math.Exp(b.noise*b.rng.NormFloat64())))
 	}
 	readings := b.readings(t)
 	if b.spoil != nil {
@@ -133,6 +133,14 @@ func (b *bench) trial(next plan.Trial) record.Trial {
 	}
 	b.write(&t, readings)
 	return t
+}
+
+// served is what a load of so many users does, as a share of the most: it rises
+// to 60 users and falls from 90.
+func served(at string) float64 {
+	users := 60.0
+	fmt.Sscan(at, &users)
+	return min(users/60, 1, 90/users)
 }
 
 // load makes up one load and writes its histogram logs.

@@ -81,6 +81,7 @@ type auditor struct {
 	cellAt         map[string]cellView // by cellName
 	wanted         []*expected
 	floors         []floor
+	searches       []searchView // for peaks, by cell
 
 	disagreed []*sheet // trials that the analysis observes otherwise
 	outcomes  []claim.Outcome
@@ -105,6 +106,7 @@ func newAuditor(run *record.Run, p *plan.Plan) (*auditor, error) {
 	}
 	a.gather(warnings)
 	a.count()
+	a.searches = a.workSearches()
 	a.addOverall()
 	a.samples, a.twins = a.grid(record.RoleMeasure), a.grid(record.RoleAA)
 	a.keys = sortedMeasures(a.samples.values)

@@ -159,6 +159,28 @@ primary:
   overall_perf_per_watt: {better: higher, margin: 2%}
 repeat: {blocks: 2}
 `,
+		"peaks": `
+title: Two servers at their own peaks` + hosts + `
+workloads:
+  get: {engine: kv, source: client, warmup: 1s, window: 10s}
+factors:
+  server: {v1: {workloads.get.service: s0}, v2: {workloads.get.service: s1}}
+peak: {over: workloads.get.connections, from: 4, to: 480, cap: {p99: 1ms, host_cpu: 95%}}
+` + primaries + `repeat: {blocks: 3}
+`,
+		"peaks of two workloads": `
+title: Two workloads at once, at their peak` + hosts + `
+together: true
+workloads:
+  get9: {engine: kv, source: client, service: s0, warmup: 1s, window: 10s}
+  set1: {engine: kv, source: client, service: s1, warmup: 1s, window: 10s}
+factors:
+  size: {small: {workloads.*.value_size: 32}, large: {workloads.*.value_size: 1K}}
+peak: {over: workloads.*.connections, from: 4, to: 40, trials: 6}
+primary:
+  throughput: {better: higher, margin: 5%}
+repeat: {blocks: 2}
+`,
 		"nothing compared": `
 title: One server` + oneService + `
 workloads:

@@ -23,6 +23,7 @@ type rowView map[string]entry
 type entry struct {
 	text   string
 	pieces []piece
+	says   string // that must stand in it, "" for nothing
 }
 
 // A column is one head of a table, with what a row has there.
@@ -96,6 +97,9 @@ func (s *sheet) tableRows(n *node, view tableView) {
 
 func (s *sheet) tableCell(c *node, what string, row rowView, head string) {
 	want, known := row[head]
+	if known && want.says != "" {
+		s.says(c, what, want.says)
+	}
 	switch {
 	case !known:
 	case want.pieces == nil:
@@ -110,6 +114,9 @@ func (a *auditor) tableViews() map[string]tableView {
 	out := map[string]tableView{"losses": a.lossView(), "lost-trials": a.lostView()}
 	for id, view := range a.economyViews() {
 		out[id] = view
+	}
+	if len(a.searches) > 0 {
+		out["peaks"], out["peak-curve"] = a.peakView(), a.curveView()
 	}
 	return out
 }
@@ -152,7 +159,7 @@ func (a *auditor) fate(t record.Trial) string {
 // lostView lists every trial that does not count.
 func (a *auditor) lostView() (t tableView) {
 	for _, trial := range a.run.Trials {
-		if a.counted[trial.ID] {
+		if a.counted[trial.ID] || trial.Role == record.RoleSearch {
 			continue
 		}
 		t.row(textIn("trial", string(trial.ID)), figuresIn("block", saysNumber("the block", countTruth(trial.Block))),

@@ -23,6 +23,7 @@ type trialView struct {
 	watch    *watched
 	values   map[measureKey]float64
 	noise    map[measureKey]float64 // that the digits of counters leave in a value
+	links    []strained             // as shares of their rates, of the trials of a search
 }
 
 type logKey struct{ workload, kind, timing string }
@@ -30,7 +31,7 @@ type logKey struct{ workload, kind, timing string }
 // viewOf reads one trial's loads, histograms and telemetry.
 func viewOf(run *record.Run, p *plan.Plan, t record.Trial) (*trialView, error) {
 	v := &trialView{Trial: t, logs: map[logKey]*hist.Histogram{}, values: map[measureKey]float64{}, noise: map[measureKey]float64{}}
-	if r, err := p.Resolve(t.Cell); err == nil {
+	if r, err := p.ResolveTrial(plan.Trial{Role: t.Role, Cell: t.Cell, At: t.At}); err == nil {
 		v.resolved = r
 	}
 	for _, w := range v.workloads() {
