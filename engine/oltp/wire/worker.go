@@ -53,6 +53,8 @@ type user struct {
 	attempt  int
 	intended int64
 	sent     int64
+	bytesIn  uint64
+	bytesOut uint64
 
 	dialing   bool
 	good      bool // something came back since it was connected
@@ -204,6 +206,7 @@ func (w *Worker) take(u *user, op *load.Op) {
 	u.drawn, u.begun = false, true
 	u.busy, u.onWire, u.attempt = true, false, 0
 	u.intended, u.sent = op.Intended, op.Sent
+	u.bytesIn, u.bytesOut = 0, 0
 	w.idle--
 	if u.conn != nil {
 		w.begin(u)
@@ -214,7 +217,9 @@ func (w *Worker) take(u *user, op *load.Op) {
 func (w *Worker) begin(u *user) {
 	u.onWire = true
 	out := u.output()
+	before := len(*out)
 	*out = u.link.Begin(*out, &u.tx)
+	u.bytesOut += uint64(len(*out) - before)
 	w.send(u)
 }
 
@@ -329,6 +334,8 @@ func (w *Worker) receive(u *user, data []byte) {
 	before := len(*out)
 	var r Result
 	*out, r = u.link.Receive(*out, data)
+	u.bytesIn += uint64(len(data))
+	u.bytesOut += uint64(len(*out) - before)
 	switch {
 	case r.Ended && r.Outcome == tpcc.Broken:
 		w.broken(u, r.Err)
@@ -358,5 +365,6 @@ func (w *Worker) complete(u *user, e account.Ended) {
 	w.idle++
 	w.out = append(w.out, load.Completion{
 		Intended: u.intended, Sent: u.sent, Count: 1, Slot: u.slot, Kind: e.Kind, Status: e.Status, Err: e.Err,
+		BytesIn: u.bytesIn, BytesOut: u.bytesOut,
 	})
 }
