@@ -59,7 +59,9 @@ type Index struct {
 }
 
 // String returns the table's name.
-func (id TableID) String() string { return Tables()[id].Name }
+func (id TableID) String() string {
+	return [TableCount]string{"item", "warehouse", "district", "customer", "history", "orders", "new_order", "order_line", "stock"}[id]
+}
 
 func integer(name string) Column { return Column{Name: name, Type: Int} }
 func small(name string) Column   { return Column{Name: name, Type: Small} }

@@ -38,7 +38,15 @@ func generate(t *testing.T, d Data, id TableID, warehouse int) [][]string {
 	return out.rows
 }
 
-func column(id TableID, name string) int { return slices.Index(Tables()[id].Names(), name) }
+// column finds a column among the names of all tables.
+func column(tables [][]string, id TableID, name string) int { return slices.Index(tables[id], name) }
+
+func names() (all [][]string) {
+	for _, t := range Tables() {
+		all = append(all, t.Names())
+	}
+	return all
+}
 
 // checkValue says whether a value fits its column.
 func checkValue(c Column, v string) bool {
@@ -84,11 +92,11 @@ func TestEveryRowFitsItsTable(t *testing.T) {
 
 func uniqueKeys(t *testing.T, id TableID, key []string, rows [][]string) {
 	t.Helper()
-	seen := map[string]bool{}
+	seen, all := map[string]bool{}, names()
 	for _, row := range rows {
 		var k []string
 		for _, name := range key {
-			k = append(k, row[column(id, name)])
+			k = append(k, row[column(all, id, name)])
 		}
 		if at := strings.Join(k, " "); seen[at] {
 			t.Fatalf("%s: key %s is there twice", id, at)
@@ -100,22 +108,22 @@ func uniqueKeys(t *testing.T, id TableID, key []string, rows [][]string) {
 
 func TestOrdersAndTheirLinesAgree(t *testing.T) {
 	d := Data{Profile: Spec, Warehouses: 1, Seed: 3}
-	lines := map[string]int{}
+	lines, all := map[string]int{}, names()
 	for _, row := range generate(t, d, OrderLine, 1) {
-		order := row[column(OrderLine, "ol_d_id")] + "/" + row[column(OrderLine, "ol_o_id")]
+		order := row[column(all, OrderLine, "ol_d_id")] + "/" + row[column(all, OrderLine, "ol_o_id")]
 		lines[order]++
-		delivered := row[column(OrderLine, "ol_delivery_d")] != ""
-		if amount := row[column(OrderLine, "ol_amount")]; delivered != (amount == "0") {
+		delivered := row[column(all, OrderLine, "ol_delivery_d")] != ""
+		if amount := row[column(all, OrderLine, "ol_amount")]; delivered != (amount == "0") {
 			t.Fatalf("order %s: delivered %t, with an amount of %s", order, delivered, amount)
 		}
 	}
 	customers := map[string]bool{}
 	for _, row := range generate(t, d, Orders, 1) {
-		order := row[column(Orders, "o_d_id")] + "/" + row[column(Orders, "o_id")]
-		if want := row[column(Orders, "o_ol_cnt")]; fmt.Sprint(lines[order]) != want {
+		order := row[column(all, Orders, "o_d_id")] + "/" + row[column(all, Orders, "o_id")]
+		if want := row[column(all, Orders, "o_ol_cnt")]; fmt.Sprint(lines[order]) != want {
 			t.Fatalf("order %s has %d lines, o_ol_cnt is %s", order, lines[order], want)
 		}
-		customers[row[column(Orders, "o_d_id")]+"/"+row[column(Orders, "o_c_id")]] = true
+		customers[row[column(all, Orders, "o_d_id")]+"/"+row[column(all, Orders, "o_c_id")]] = true
 	}
 	if len(customers) != Districts*Customers {
 		t.Errorf("%d customers have an order, want each of %d", len(customers), Districts*Customers)
@@ -133,22 +141,23 @@ func share(rows [][]string, f func([]string) bool) float64 {
 }
 
 func TestSharesOfTheData(t *testing.T) {
+	all := names()
 	for _, c := range []struct {
 		profile Profile
 		bad     float64
 	}{{HammerDB, 0.5}, {Spec, 0.1}} {
 		d := Data{Profile: c.profile, Warehouses: 1, Seed: 11}
 		customers := generate(t, d, Customer, 1)
-		if got := share(customers, func(r []string) bool { return r[column(Customer, "c_credit")] == "BC" }); got < c.bad-0.01 || got > c.bad+0.01 {
+		if got := share(customers, func(r []string) bool { return r[column(all, Customer, "c_credit")] == "BC" }); got < c.bad-0.01 || got > c.bad+0.01 {
 			t.Errorf("%s: %.3f of the customers have bad credit, want %.2f", c.profile, got, c.bad)
 		}
 		items := generate(t, d, Item, 0)
-		if got := share(items, func(r []string) bool { return strings.Contains(r[column(Item, "i_data")], "ORIGINAL") }); got < 0.095 || got > 0.105 {
+		if got := share(items, func(r []string) bool { return strings.Contains(r[column(all, Item, "i_data")], "ORIGINAL") }); got < 0.095 || got > 0.105 {
 			t.Errorf("%s: %.3f of the items are original, want 0.1", c.profile, got)
 		}
 		for i, r := range customers[:1000] {
-			if want := LastName(i); r[column(Customer, "c_last")] != want {
-				t.Fatalf("customer %d is called %s, want %s", i+1, r[column(Customer, "c_last")], want)
+			if want := LastName(i); r[column(all, Customer, "c_last")] != want {
+				t.Fatalf("customer %d is called %s, want %s", i+1, r[column(all, Customer, "c_last")], want)
 			}
 		}
 	}
@@ -279,5 +288,13 @@ func TestConditionsOfEachProfile(t *testing.T) {
 	}
 	if got := []int{count(Spec, true), count(Spec, false), count(HammerDB, true), count(HammerDB, false)}; !slices.Equal(got, []int{12, 11, 11, 10}) {
 		t.Errorf("conditions that apply: %v", got)
+	}
+}
+
+func TestTablesAreAtTheirIDs(t *testing.T) {
+	for i, table := range Tables() {
+		if table.ID != TableID(i) || table.ID.String() != table.Name {
+			t.Errorf("table %d is %d, %s, called %s", i, table.ID, table.Name, table.ID)
+		}
 	}
 }
