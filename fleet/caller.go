@@ -172,6 +172,8 @@ func (c *Caller) await(ctx context.Context, progress func(load.Progress)) (messa
 			if m.Kind == kindProgress && progress != nil && json.Unmarshal(m.Body, &p) == nil {
 				progress(p)
 			}
+		case <-c.over:
+			return message{}, errors.New("it was closed in the midst of a call")
 		case <-cancelled:
 			cancelled = nil
 			why, _ := json.Marshal(context.Cause(ctx).Error()) // a text

@@ -65,13 +65,20 @@ func (s *server) serve(ctx context.Context) error {
 			}
 		}
 	}()
+	var next *incoming
 	for {
 		var m incoming
-		select {
-		case m = <-arrived:
-		case <-ctx.Done():
-			return nil
+		switch {
+		case next != nil:
+			m = *next
+		default:
+			select {
+			case m = <-arrived:
+			case <-ctx.Done():
+				return nil
+			}
 		}
+		next = nil
 		switch {
 		case errors.Is(m.err, io.EOF):
 			return nil
@@ -82,15 +89,16 @@ func (s *server) serve(ctx context.Context) error {
 		case m.Kind != kindCall:
 			return fmt.Errorf("found a message of kind %q; expected a call", m.Kind)
 		}
-		if more, err := s.answer(ctx, m.message, arrived); err != nil || !more {
+		var err error
+		if next, err = s.answer(ctx, m.message, arrived); err != nil {
 			return err
 		}
 	}
 }
 
-// answer carries one call out. More is false where the caller ended the stream
-// meanwhile.
-func (s *server) answer(ctx context.Context, call message, arrived <-chan incoming) (more bool, err error) {
+// answer carries one call out. What arrives meanwhile and is no cancellation of
+// it, the end of the stream above all, is returned for afterwards.
+func (s *server) answer(ctx context.Context, call message, arrived <-chan incoming) (next *incoming, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if call.Nanos > 0 {
@@ -100,27 +108,24 @@ func (s *server) answer(ctx context.Context, call message, arrived <-chan incomi
 	}
 	answered := make(chan error, 1)
 	go func() { answered <- s.send(s.carryOut(ctx, call)) }()
-	more = true
 	for {
 		select {
 		case err := <-answered:
-			if !more {
-				return false, nil // there is nobody to tell
+			if next != nil && next.err != nil {
+				err = nil // there is nobody to tell
 			}
-			return true, err
+			return next, err
 		case m := <-arrived:
-			switch {
-			case m.err != nil:
-				more, arrived = false, nil
-				cancel(errors.New("the run that asked for it has ended"))
-			case m.Kind == kindCancel && m.Call == call.Call:
-				cancel(causeOf(m.Body))
-			default:
-				more, arrived = false, nil
-				err := fmt.Errorf("found a message of kind %q in the midst of a call", m.Kind)
-				cancel(err)
-				return false, errors.Join(err, <-answered)
+			if m.err == nil && m.Kind == kindCancel {
+				if m.Call == call.Call {
+					cancel(causeOf(m.Body))
+				}
+				continue
 			}
+			if m.err != nil {
+				cancel(errors.New("the run that asked for it has ended"))
+			}
+			next, arrived = &m, nil
 		}
 	}
 }

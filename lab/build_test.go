@@ -414,9 +414,9 @@ func TestOneAtATime(t *testing.T) {
 
 func TestFailuresLeaveNothing(t *testing.T) {
 	for name, c := range map[string]struct{ from, to, want string }{
-		"offload":   {"a: {interface", "a: {offloads: {rx-no-such-thing: off}, interface", "test.yaml:5: offload rx-no-such-thing of a, interface eth0: eth0 has no offload"},
-		"sysctl":    {"{a: , b: }", "{a: {sysctls: {net.ipv4.no_such: 1}}, b: }", "test.yaml:2: sysctl net.ipv4.no_such of a"},
-		"value":     {"{a: , b: }", "{a: {sysctls: {net.ipv4.ip_default_ttl: many}}, b: }", "sysctl net.ipv4.ip_default_ttl of a"},
+		"offload": {"a: {interface", "a: {offloads: {rx-no-such-thing: off}, interface", "test.yaml:5: offload rx-no-such-thing of a, interface eth0: eth0 has no offload"},
+		"sysctl":  {"{a: , b: }", "{a: {sysctls: {net.ipv4.no_such: 1}}, b: }", "test.yaml:2: sysctl net.ipv4.no_such of a"},
+		"value":   {"{a: , b: }", "{a: {sysctls: {net.ipv4.ip_default_ttl: many}}, b: }", "sysctl net.ipv4.ip_default_ttl of a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, k := trial(t, strings.Replace(twoHosts, c.from, c.to, 1))

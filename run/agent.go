@@ -49,8 +49,8 @@ type Agent interface {
 	OpenLoad(ctx context.Context, specs []LoadSpec, progress func(load.Progress)) ([]*record.DataSet, error)
 	// Measure runs what OpenLoad opened: warm-up, window, drain, verification,
 	// with telemetry around it. What was measured until an error comes with it.
-	// Where nothing is open, telemetry is taken until ctx is done, which is no
-	// error then.
+	// Where nothing is open, progress is called once telemetry is being taken,
+	// which lasts until ctx is done and is no error then.
 	Measure(ctx context.Context, watch WatchSpec, progress func(load.Progress)) (Measured, error)
 	// CloseLoad closes the sessions. It is safe to call when none is open.
 	CloseLoad(ctx context.Context) error

@@ -124,6 +124,7 @@ func (l *Local) measure(ctx context.Context, watch WatchSpec, progress func(load
 	if len(l.loads) > 0 {
 		m.Results, loadErr = l.measureAll(ctx, progress)
 	} else {
+		progress(load.Progress{Phase: phaseWatch})
 		<-ctx.Done() // the loads are elsewhere
 	}
 	m.Warnings = slices.Clone(l.warnings)
@@ -137,6 +138,9 @@ func (l *Local) measure(ctx context.Context, watch WatchSpec, progress func(load
 	}
 	return m, errors.Join(loadErr, err)
 }
+
+// phaseWatch is the progress that tells that a machine without a load is watched.
+const phaseWatch = "watch"
 
 // samplers returns the sampler of this machine, and one for each host whose
 // meters this machine reads.

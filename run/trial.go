@@ -216,44 +216,6 @@ func (r *trialRun) report(phase string, sign func()) func(load.Progress) {
 	}
 }
 
-// measure runs the loads on all machines at once. Machines without a load are
-// watched until the last load has ended; where one fails, all end.
-func (r *trialRun) measure(ctx context.Context, sign func()) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	loaded := 0
-	for _, m := range r.x.machines {
-		if len(r.jobs.jobs[m].Loads) > 0 {
-			loaded++
-		}
-	}
-	if loaded == 0 {
-		return errNoLoad
-	}
-	var mu sync.Mutex
-	return r.each(func(m *machine) error {
-		watch := r.jobs.jobs[m].Watch
-		watch.Processes = r.x.processes(m)
-		got, err := m.agent.Measure(ctx, watch, r.report(PhaseMeasure, sign))
-		mu.Lock()
-		defer mu.Unlock()
-		if len(r.jobs.jobs[m].Loads) > 0 {
-			loaded--
-		} else if loaded == 0 && errors.Is(err, context.Canceled) {
-			err = nil // it was over before the watch began
-		}
-		if loaded == 0 || err != nil {
-			cancel()
-		}
-		if err == nil || len(got.Results) > 0 {
-			r.measured[m] = got
-		}
-		return err
-	})
-}
-
-var errNoLoad = errors.New("the cell has no load: there is nothing to measure")
-
 // each acts on all machines at once and returns when all are done.
 func (r *trialRun) each(fn func(*machine) error) error {
 	errs := make([]error, len(r.x.machines))

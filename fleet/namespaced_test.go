@@ -1,0 +1,525 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"go.uber.org/goleak"
+
+	"bakeoff/engine"
+	"bakeoff/host"
+	"bakeoff/internal/osenv"
+	"bakeoff/lab"
+	"bakeoff/plan"
+	"bakeoff/record"
+	"bakeoff/run"
+)
+
+// childVariable makes the test binary a bakeoff that is to be killed.
+const childVariable = "BAKEOFF_FLEET_TEST_CHILD"
+
+// killing is what such a process is told.
+type killing struct {
+	Plan, Dir, LockDir, Resume string
+	Kind                       run.EventKind // at which it kills itself
+	Phase                      string
+	Trial                      record.TrialID
+}
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == AgentCommand {
+		env := surroundings()
+		if err := Serve(context.Background(), os.Stdin, os.Stdout, run.NewLocalFor(env, engine.Lookup, os.Getppid())); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if text, ok := os.LookupEnv(childVariable); ok {
+		if err := runChild(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func surroundings() *osenv.Env {
+	exe, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return &osenv.Env{LookupEnv: os.LookupEnv, Root: "/", Executable: exe, Clock: osenv.System{}}
+}
+
+func runChild(text string) error {
+	var c killing
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return err
+	}
+	p, err := plan.Parse("crash.yaml", []byte(c.Plan), nil)
+	if err != nil {
+		return err
+	}
+	f := Assemble(surroundings(), p.Hosts, engine.Lookup)
+	cfg := config(p, f, c.Dir, c.LockDir)
+	cfg.Resume = c.Resume
+	cfg.Progress = func(e run.Event) {
+		if e.Kind == c.Kind && e.Phase == c.Phase && e.Trial.ID == c.Trial {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}
+	_, err = run.Execute(context.Background(), cfg)
+	return errors.Join(err, f.Close())
+}
+
+func config(p *plan.Plan, f *Fleet, dir, lockDir string) run.Config {
+	return run.Config{
+		Plan: p, Dir: dir, LockDir: lockDir, Agents: f.Agents(), Engines: engine.Lookup,
+		Host: "lab-7", Build: "test", Clock: osenv.System{},
+	}
+}
+
+// twoHosts is a lab of two hosts on one link, and a plan in it.
+type twoHosts struct {
+	t                *testing.T
+	lab              *lab.Lab
+	built            *lab.Built
+	plan             string
+	dir, lock        string
+	client, storage  string // their namespaces
+	namespacesBefore []string
+}
+
+func newTwoHosts(t *testing.T) *twoHosts {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds network namespaces and starts real servers")
+	}
+	if os.Geteuid() != 0 {
+		t.Fatal("this test builds network namespaces, which needs root; go test -short leaves it out")
+	}
+	h := &twoHosts{t: t, namespacesBefore: names(t)}
+	tmp := t.TempDir()
+	l, err := lab.Parse("lab.yaml", fmt.Appendf(nil, `lab: f%d
+hosts: {client: , storage: }
+links:
+  - ends:
+      client: {interface: eth0, addresses: [10.0.0.1/24, "fd00::1/64"]}
+      storage: {interface: eth0, addresses: [10.0.0.2/24, "fd00::2/64"]}
+`, os.Getpid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.lab, h.dir, h.lock = l, filepath.Join(tmp, "runs"), tmp
+	h.client, h.storage = l.Namespace("client"), l.Namespace("storage")
+	keeper := &lab.Keeper{StateDir: filepath.Join(tmp, "labs"), Clock: osenv.System{}}
+	if h.built, err = keeper.Build(l); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.nothingLeft)
+	h.plan = fmt.Sprintf(`title: two hosts in namespaces
+hosts:
+  client: {agent: local, namespace: %s}
+  storage: {agent: local, namespace: %s}
+services:
+  redis:
+    host: storage
+    command: [redis-server, --port, "6379", --bind, 10.0.0.2, --save, "", --appendonly, "no", --protected-mode, "no"]
+    endpoint: "redis://10.0.0.2:6379"
+workloads:
+  get: {engine: kv, source: client, service: redis, key_maximum: 100, warmup: 50ms, window: 300ms, op_timeout: 500ms}
+settings:
+  client: {sysctl: {net.ipv4.tcp_sack: 0}}
+factors:
+  ttl: {low: {settings.storage.sysctl.net.ipv4.ip_default_ttl: 60}, high: {settings.storage.sysctl.net.ipv4.ip_default_ttl: 200}}
+telemetry: {interval: 100ms, collectors: [cpu, process, nic]}
+repeat: {blocks: 2}
+limits: {neighbours: 100%%}
+primary: {throughput: {better: higher, margin: 5%%}}
+retries: 0
+`, h.client, h.storage)
+	return h
+}
+
+func names(t *testing.T) []string {
+	t.Helper()
+	entries, err := os.ReadDir(host.NamespaceDir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "bakeoff-") || strings.HasPrefix(e.Name(), fmt.Sprintf("bakeoff-f%d-", os.Getpid())) {
+			all = append(all, e.Name())
+		}
+	}
+	return all
+}
+
+// nothingLeft takes the lab down and looks for what is left of it.
+func (h *twoHosts) nothingLeft() {
+	h.t.Helper()
+	for _, name := range []string{h.client, h.storage} {
+		for _, pid := range insideNamespace(h.t, name) {
+			comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+			h.t.Errorf("process %d (%s) is left in %s", pid, strings.TrimSpace(string(comm)), name)
+		}
+	}
+	if err := h.built.Remove(); err != nil {
+		h.t.Error(err)
+	}
+	if after := names(h.t); !slices.Equal(after, h.namespacesBefore) {
+		h.t.Errorf("namespaces before %v, after %v", h.namespacesBefore, after)
+	}
+}
+
+func insideNamespace(t *testing.T, name string) []int {
+	t.Helper()
+	var want syscall.Stat_t
+	if err := syscall.Stat(filepath.Join(host.NamespaceDir, name), &want); err != nil {
+		return nil
+	}
+	procs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, p := range procs {
+		var its syscall.Stat_t
+		if syscall.Stat(p+"/ns/net", &its) == nil && its.Ino == want.Ino && its.Dev == want.Dev {
+			var pid int
+			fmt.Sscan(filepath.Base(p), &pid)
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func (h *twoHosts) sysctl(namespace, key string) string {
+	h.t.Helper()
+	text := ""
+	err := host.InNamespace(namespace, func() error {
+		data, err := os.ReadFile("/proc/sys/net/ipv4/" + key)
+		text = strings.TrimSpace(string(data))
+		return err
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return text
+}
+
+// untouched checks that both hosts are as the lab made them.
+func (h *twoHosts) untouched() {
+	h.t.Helper()
+	if sack, ttl := h.sysctl(h.client, "tcp_sack"), h.sysctl(h.storage, "ip_default_ttl"); sack != "1" || ttl != "64" {
+		h.t.Errorf("after the run, tcp_sack is %s and ip_default_ttl is %s", sack, ttl)
+	}
+}
+
+// execute runs the plan in this process.
+func (h *twoHosts) execute(resume string, watch func(run.Event)) (run.Summary, error) {
+	h.t.Helper()
+	p, err := plan.Parse("crash.yaml", []byte(h.plan), nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	f := Assemble(surroundings(), p.Hosts, engine.Lookup)
+	cfg := config(p, f, h.dir, h.lock)
+	cfg.Resume, cfg.Progress = resume, watch
+	s, err := run.Execute(context.Background(), cfg)
+	if err := f.Close(); err != nil {
+		h.t.Error(err)
+	}
+	return s, err
+}
+
+func open(t *testing.T, dir string) *record.Run {
+	t.Helper()
+	r, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestRunInTwoNamespaces(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	h := newTwoHosts(t)
+	s, err := h.execute("", nil)
+	if err != nil || s.Outcome != run.Done {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	h.untouched()
+	r := open(t, s.Dir)
+	if len(r.Trials) != 4 {
+		t.Fatalf("%d trials", len(r.Trials))
+	}
+	for _, tr := range r.Trials {
+		h.checkTrial(r, tr)
+	}
+}
+
+func (h *twoHosts) checkTrial(r *record.Run, tr record.Trial) {
+	t := h.t
+	t.Helper()
+	if tr.Status != record.StatusComplete && tr.Status != record.StatusInvalid {
+		t.Fatalf("trial %s: %s, %s", tr.ID, tr.Status, tr.Reason)
+	}
+	if len(tr.Loads) != 1 || tr.Loads[0].Ledger.Completed == 0 || tr.Loads[0].Host != "client" {
+		t.Errorf("loads %+v", tr.Loads)
+	}
+	for _, s := range tr.Settings {
+		if s.ReadBack == nil || *s.ReadBack != s.Wanted || s.AtEnd == nil || *s.AtEnd != s.Wanted || s.Restored == nil || *s.Restored != *s.Before {
+			t.Errorf("setting %+v", s)
+		}
+	}
+	for host, want := range map[string]string{"client": "vnic.rx.bytes eth0", "storage": "process.cpu.user redis"} {
+		readings, err := r.Readings(tr.ID, host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found, first, last int64
+		for _, row := range readings {
+			if row.Metric+" "+row.Instance == want {
+				if found == 0 {
+					first = row.Start
+				}
+				found, last = found+1, row.End
+			}
+			if row.Metric == "nic.rx.bytes" {
+				t.Errorf("%s sees the machine's own interface %s", host, row.Instance)
+			}
+		}
+		if window := tr.Loads[0].Window; found < 3 || first > window.Start.UnixNano() || last < window.End.UnixNano() {
+			t.Errorf("%s: %d readings of %s from %d to %d for the window %v", host, found, want, first, last, window)
+		}
+		facts, err := r.Facts(tr.FactsBefore[host])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(facts.NICs, func(n record.NIC) bool { return n.Kind == "device" }) {
+			t.Errorf("facts of %s list the machine's own interfaces: %+v", host, facts.NICs)
+		}
+	}
+}
+
+// TestKilledInEveryPhase kills the run with SIGKILL in each phase of its first
+// trial: settings in both namespaces, the server and the agents are gone or put
+// right when it is resumed.
+func TestKilledInEveryPhase(t *testing.T) {
+	h := newTwoHosts(t)
+	h.plan = strings.NewReplacer("blocks: 2", "blocks: 1", "window: 300ms", "window: 100ms").Replace(h.plan)
+	for _, at := range []killing{
+		{Kind: run.PhaseEnds, Phase: run.PhaseApply}, {Kind: run.PhaseEnds, Phase: run.PhaseStart},
+		{Kind: run.PhaseEnds, Phase: run.PhasePrepare}, {Kind: run.PhaseBegins, Phase: run.PhaseMeasure},
+		{Kind: run.PhaseBegins, Phase: run.PhaseStop}, {Kind: run.PhaseBegins, Phase: run.PhaseRestore},
+	} {
+		t.Run(at.Phase+"/"+string(at.Kind), func(t *testing.T) {
+			h.dir, at.Trial = t.TempDir(), "0001"
+			h.killed(at)
+			dirs, err := filepath.Glob(filepath.Join(h.dir, "2*"))
+			if err != nil || len(dirs) != 1 {
+				t.Fatalf("run directories %v, %v", dirs, err)
+			}
+			s, err := h.execute(dirs[0], nil)
+			if err != nil || s.Outcome != run.Done {
+				t.Fatalf("resumed: %+v, %v", s, err)
+			}
+			h.untouched()
+		})
+	}
+}
+
+// killed runs the plan in a process that kills itself.
+func (h *twoHosts) killed(told killing) {
+	h.t.Helper()
+	told.Plan, told.Dir, told.LockDir = h.plan, h.dir, h.lock
+	text, err := json.Marshal(told)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	cmd := exec.Command(surroundings().Executable)
+	cmd.Env = append(os.Environ(), childVariable+"="+string(text))
+	out, err := cmd.CombinedOutput()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+		h.t.Fatalf("the process was not killed: %v\n%s", err, out)
+	}
+}
+
+// at calls act once, in the midst of the second trial's window.
+func at(trial record.TrialID, act func()) func(run.Event) {
+	acted := false
+	return func(e run.Event) {
+		if !acted && e.Kind == run.PhaseBegins && e.Phase == run.PhaseMeasure && e.Trial.ID == trial {
+			acted = true
+			act()
+		}
+	}
+}
+
+// TestAgentKilled kills the agent of each host in mid-run: the trial fails with
+// the reason, settings are put back by a new agent, and the run goes on.
+func TestAgentKilled(t *testing.T) {
+	for _, name := range []string{"client", "storage"} {
+		t.Run(name, func(t *testing.T) {
+			defer goleak.VerifyNone(t)
+			h := newTwoHosts(t)
+			h.plan = strings.Replace(h.plan, "retries: 0", "retries: 1", 1)
+			s, err := h.execute("", at("0002", func() {
+				for _, pid := range insideNamespace(t, h.lab.Namespace(name)) {
+					if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); strings.HasPrefix(string(comm), "fleet.test") {
+						_ = syscall.Kill(pid, syscall.SIGKILL)
+					}
+				}
+			}))
+			if err != nil || s.Outcome != run.Done {
+				t.Fatalf("%+v, %v", s, err)
+			}
+			h.untouched()
+			tr := open(t, s.Dir).Trials[1]
+			if tr.Status != record.StatusFailed || !strings.Contains(tr.Reason, "the agent is lost") {
+				t.Errorf("the second trial: %s, %s", tr.Status, tr.Reason)
+			}
+		})
+	}
+}
+
+// TestLinkDown takes the link down in mid-run.
+func TestLinkDown(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	h := newTwoHosts(t)
+	h.plan = strings.Replace(strings.Replace(h.plan, "retries: 0", "retries: 1", 1), "window: 300ms", "window: 1500ms", 1)
+	set := func(up bool) {
+		err := host.InNamespace(h.storage, func() error {
+			l, err := netlink.LinkByName("eth0")
+			if err != nil {
+				return err
+			}
+			if up {
+				return netlink.LinkSetUp(l)
+			}
+			return netlink.LinkSetDown(l)
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	down := at("0002", func() { set(false) })
+	s, err := h.execute("", func(e run.Event) {
+		down(e)
+		if e.Kind == run.TrialEnds && e.Trial.ID == "0002" {
+			set(true)
+		}
+	})
+	if err != nil || s.Outcome != run.Done {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	h.untouched()
+	if tr := open(t, s.Dir).Trials[1]; tr.Status == record.StatusComplete {
+		t.Errorf("a trial with its link down counts: %s, %+v", tr.Status, tr.Loads)
+	}
+}
+
+func TestNamespaceIsMissing(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	h := newTwoHosts(t)
+	h.plan = strings.Replace(h.plan, h.client, "bakeoff-no-such-lab-client", 1)
+	_, err := h.execute("", nil)
+	var problems *run.ProblemsError
+	if !errors.As(err, &problems) || !strings.Contains(err.Error(), `host client: there is no network namespace "bakeoff-no-such-lab-client"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestUndoWithoutItsNamespaces undoes a killed run whose lab is gone: settings
+// went with it, those of the machine are put back all the same.
+func TestUndoWithoutItsNamespaces(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	h := newTwoHosts(t)
+	h.killed(killing{Kind: run.PhaseEnds, Phase: run.PhaseApply, Trial: "0002"})
+	dirs, err := filepath.Glob(filepath.Join(h.dir, "2*"))
+	if err != nil || len(dirs) != 1 {
+		t.Fatalf("run directories %v, %v", dirs, err)
+	}
+	if err := h.built.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.Parse("crash.yaml", []byte(h.plan), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := Assemble(surroundings(), p.Hosts, engine.Lookup)
+	defer f.Close()
+	cfg := config(p, f, h.dir, h.lock)
+	cfg.Resume = dirs[0]
+	undone, err := run.Undo(context.Background(), cfg)
+	if err != nil || len(undone) < 2 {
+		t.Errorf("undone %q, %v", undone, err)
+	}
+	h.built, err = (&lab.Keeper{StateDir: filepath.Join(h.lock, "labs"), Clock: osenv.System{}}).Build(h.lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAgentStartsNothingOfItsOwnAccord makes a fleet and closes it.
+func TestAgentStartsNothingOfItsOwnAccord(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	f := Assemble(surroundings(), []plan.Host{{Name: "a", Agent: plan.AgentLocal, Namespace: "x"}, {Name: "b", Agent: plan.AgentLocal, Namespace: "x"},
+		{Name: "c", Agent: plan.AgentLocal}, {Name: "d", Agent: plan.AgentLocal}, {Name: "e", Agent: plan.AgentNone}}, engine.Lookup)
+	agents := f.Agents()
+	if len(agents) != 4 || agents["a"] != agents["b"] || agents["c"] != agents["d"] || agents["a"] == agents["c"] {
+		t.Errorf("agents %v", agents)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAgentAnswersInsideItsNamespace looks at what the process inside sees.
+func TestAgentAnswersInsideItsNamespace(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	h := newTwoHosts(t)
+	n := NewNamespaced(surroundings(), h.client)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	value := "1450"
+	specs := []run.SettingSpec{{Kind: "file", Target: "/sys/class/net/eth0/mtu", Value: value}}
+	before, err := n.ReadSettings(ctx, specs)
+	if err != nil || len(before) != 1 || before[0] == nil || *before[0] != "1500" {
+		t.Fatalf("MTU of eth0 inside: %v, %v", before, err)
+	}
+	if err := n.ApplySetting(ctx, specs[0]); err != nil {
+		t.Fatal(err)
+	}
+	if outside, err := net.InterfaceByName("eth0"); err == nil && outside.MTU == 1450 {
+		t.Error("the machine's own eth0 was set")
+	}
+	if pid := n.PID(); pid == 0 || !slices.Contains(insideNamespace(t, h.client), pid) {
+		t.Errorf("the agent is process %d", pid)
+	}
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d/root/sys/fs/cgroup/cgroup.controllers", n.PID())); err != nil {
+		if _, outside := os.Stat("/sys/fs/cgroup/cgroup.controllers"); outside == nil {
+			t.Errorf("what is mounted below /sys is not there inside: %v", err)
+		}
+	}
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+}
