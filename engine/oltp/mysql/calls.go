@@ -38,7 +38,7 @@ func (*calls) statements() []string {
 func (s *calls) round(c *conversation, n int) tpcc.Outcome {
 	tx := c.tx
 	if n > 0 {
-		return s.outcome(c)
+		return orderOutcome(c, s.order)
 	}
 	s.order = 0
 	a := c.execute(int(tx.Kind))
@@ -99,11 +99,13 @@ var (
 	errItemNotFound = errors.New("an item of the order was not found: the database is not loaded whole")
 )
 
-func (s *calls) outcome(c *conversation) tpcc.Outcome {
+// orderOutcome is how a transaction ended that nothing went wrong with. Of a
+// New-Order, order is the number: 0 where none was told, below where it rolled back.
+func orderOutcome(c *conversation, order int64) tpcc.Outcome {
 	switch {
-	case c.tx.Kind != tpcc.NewOrder || s.order > 0:
+	case c.tx.Kind != tpcc.NewOrder || order > 0:
 		return tpcc.Committed
-	case s.order == 0:
+	case order == 0:
 		c.fail(errNoAnswer, 0)
 	case !c.tx.Rollback:
 		c.fail(errItemNotFound, 0)

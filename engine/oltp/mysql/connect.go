@@ -79,10 +79,7 @@ func advise(err error) error {
 func (d *database) converse(ctx context.Context, conn *protocol.Conn) (*conversation, error) {
 	c := &conversation{}
 	c.stream.NoEOF = conn.NoEOF()
-	s, err := d.script()
-	if err != nil {
-		return nil, err
-	}
+	s := d.script()
 	for _, setting := range s.session() {
 		var refusal *protocol.ServerError
 		err := conn.Exec(ctx, setting.sql)
@@ -119,12 +116,14 @@ func sessionSettings(more ...setting) []setting {
 }
 
 // script makes the requests of the configured mode.
-func (d *database) script() (script, error) {
+func (d *database) script() script {
 	switch {
 	case d.Schema == hammerDBSchema:
-		return &hammerDBCalls{warehouses: d.Rules.Warehouses}, nil
+		return newVariableCalls(true, d.Rules.Warehouses)
 	case d.Mode == clientSQL:
-		return newClientSQL(profile{Spec: d.Rules.Profile == tpcc.Spec}, d.perRow()), nil
+		return newClientSQL(profile{Spec: d.Rules.Profile == tpcc.Spec}, d.way() == byRow)
+	case d.way() == withVariables:
+		return newVariableCalls(false, 0)
 	}
-	return &calls{perRow: d.perRow()}, nil
+	return &calls{perRow: d.way() == byRow}
 }

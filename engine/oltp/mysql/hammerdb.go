@@ -7,19 +7,41 @@ import (
 	"bakeoff/engine/oltp/tpcc"
 )
 
-// hammerDBCalls drives the procedures of a schema that HammerDB built, in the
-// round trips that HammerDB's client makes: variables set, the call, variables
-// read. The procedures draw the lines of an order themselves, and do not say that
-// an order was rolled back for its unused item: such a one counts as committed here,
-// and not in the sum of d_next_o_id.
-type hammerDBCalls struct{ warehouses int }
+// variableCalls has procedures take and give session variables, in the round trips
+// that HammerDB's client makes: variables set, the call, variables read.
+//
+// They are HammerDB's own, in a schema that it built: those draw the lines of an
+// order themselves, and do not say that an order was rolled back for its unused
+// item. Such a one counts as committed here, and not in the sum of d_next_o_id. Or
+// they are ours, which do the same work with the client's inputs.
+type variableCalls struct {
+	hammerDB   bool
+	warehouses int // of HammerDB's: how many there are
+	names      [tpcc.Kinds]string
+	order      int64 // number of the last New-Order's order; -1 where it rolled back
+}
+
+func newVariableCalls(hammerDB bool, warehouses int) *variableCalls {
+	s := &variableCalls{hammerDB: hammerDB, warehouses: warehouses, names: hammerDBNames()}
+	if !hammerDB {
+		for k := range tpcc.Kinds {
+			s.names[k] = routineName(k)
+		}
+	}
+	return s
+}
+
+// hammerDBNames are the names of HammerDB's procedures.
+func hammerDBNames() [tpcc.Kinds]string {
+	return [tpcc.Kinds]string{tpcc.NewOrder: "NEWORD", tpcc.Payment: "PAYMENT", tpcc.Delivery: "DELIVERY", tpcc.OrderStatus: "OSTAT", tpcc.StockLevel: "SLEV"}
+}
 
 // session has HammerDB's autocommit.
-func (*hammerDBCalls) session() []setting {
+func (*variableCalls) session() []setting {
 	return sessionSettings(setting{sql: "SET SESSION autocommit = 0"})
 }
 
-func (*hammerDBCalls) statements() []string { return nil }
+func (*variableCalls) statements() []string { return nil }
 
 const (
 	orderOut   = "@disc,@last,@credit,@dtax,@wtax,@next_o_id"
@@ -29,10 +51,18 @@ const (
 	statusOut = "@os_c_first,@os_c_middle,@os_c_balance,@os_o_id,@os_entdate,@os_o_carrier_id"
 )
 
-// row leaves the rows as they are: they are for a terminal's screen.
-func (*hammerDBCalls) row(*conversation, int, int, *protocol.Row) {}
+// row reads the order's number. The other values are for a terminal's screen.
+func (s *variableCalls) row(c *conversation, _, _ int, r *protocol.Row) {
+	if c.tx.Kind == tpcc.NewOrder {
+		r.Skip(orderColumn)
+		s.order, _ = r.Int()
+	}
+}
 
-func (s *hammerDBCalls) round(c *conversation, n int) tpcc.Outcome {
+// orderColumn is where the order's number stands in orderOut.
+const orderColumn = 5
+
+func (s *variableCalls) round(c *conversation, n int) tpcc.Outcome {
 	// Delivery has one round trip, Stock-Level sets no variables.
 	switch c.tx.Kind {
 	case tpcc.Delivery, tpcc.StockLevel:
@@ -41,22 +71,25 @@ func (s *hammerDBCalls) round(c *conversation, n int) tpcc.Outcome {
 	b := c.text[:0]
 	switch {
 	case n == 0:
+		s.order = 0
 		b = s.set(b, c.tx)
 	case n == 1:
 		b = s.call(b, c.tx)
 	case n == 2:
 		b = results(b, c.tx)
 	}
-	if len(b) > 0 {
+	if c.text = b; len(b) > 0 {
 		c.queryBytes(b)
+	} else if !s.hammerDB {
+		return orderOutcome(c, s.order)
 	}
-	c.text = b
 	return tpcc.Committed
 }
 
+// appendInts appends numbers, with a comma before each.
 func appendInts(b []byte, numbers ...int32) []byte {
 	for _, v := range numbers {
-		b = append(strconv.AppendInt(b, int64(v), 10), ',')
+		b = strconv.AppendInt(append(b, ','), int64(v), 10)
 	}
 	return b
 }
@@ -71,7 +104,7 @@ func name(b []byte, tx *tpcc.Tx) []byte {
 
 func byName(tx *tpcc.Tx) int32 { return oneIf(tx.Customer == 0) }
 
-func (s *hammerDBCalls) set(b []byte, tx *tpcc.Tx) []byte {
+func (s *variableCalls) set(b []byte, tx *tpcc.Tx) []byte {
 	switch tx.Kind {
 	case tpcc.NewOrder:
 		return append(b, "set @next_o_id = 0"...)
@@ -87,27 +120,31 @@ func (s *hammerDBCalls) set(b []byte, tx *tpcc.Tx) []byte {
 	return b
 }
 
-func (s *hammerDBCalls) call(b []byte, tx *tpcc.Tx) []byte {
+func (s *variableCalls) call(b []byte, tx *tpcc.Tx) []byte {
 	w, d := tx.Warehouse, int32(tx.District)
+	b = append(append(append(b, "CALL "...), s.names[tx.Kind]...), '(')
+	b = strconv.AppendInt(b, int64(w), 10)
 	switch tx.Kind {
 	case tpcc.NewOrder:
-		b = appendInts(append(b, "CALL NEWORD("...), w, int32(s.warehouses), d, tx.Customer, int32(tx.LineCount))
-		return append(b, orderOut+",NOW())"...)
+		if s.hammerDB {
+			b = appendInts(b, int32(s.warehouses), d, tx.Customer, int32(tx.LineCount))
+		} else {
+			b = appendInts(b, d, tx.Customer, int32(tx.LineCount), oneIf(tx.AllLocal))
+			b = append(appendFixedLines(append(b, ",'"...), tx), '\'')
+		}
+		return append(b, ","+orderOut+",NOW())"...)
 	case tpcc.Payment:
-		b = appendInts(append(b, "CALL PAYMENT("...), w, d, tx.CustomerWarehouse, int32(tx.CustomerDistrict))
-		b = appendInts(append(b, "@p_c_id,"...), byName(tx))
-		b = appendDecimal(b, int64(tx.Amount), 2)
+		b = appendInts(b, d, tx.CustomerWarehouse, int32(tx.CustomerDistrict))
+		b = appendInts(append(b, ",@p_c_id"...), byName(tx))
+		b = appendDecimal(append(b, ','), int64(tx.Amount), 2)
 		return append(b, ",@p_c_last,"+paymentOut+",NOW())"...)
 	case tpcc.Delivery:
-		b = appendInts(append(b, "CALL DELIVERY("...), w, int32(tx.Carrier))
-		return append(b, "NOW())"...)
+		return append(appendInts(b, int32(tx.Carrier)), ",NOW())"...)
 	case tpcc.OrderStatus:
-		b = appendInts(append(b, "CALL OSTAT("...), w, d)
-		b = appendInts(append(b, "@os_c_id,"...), byName(tx))
-		return append(b, "@os_c_last,"+statusOut+")"...)
+		b = appendInts(append(appendInts(b, d), ",@os_c_id"...), byName(tx))
+		return append(b, ",@os_c_last,"+statusOut+")"...)
 	}
-	b = appendInts(append(b, "CALL SLEV("...), w, d, int32(tx.Threshold))
-	return append(b, "@stock_count)"...)
+	return append(appendInts(b, d, int32(tx.Threshold)), ",@stock_count)"...)
 }
 
 func results(b []byte, tx *tpcc.Tx) []byte {

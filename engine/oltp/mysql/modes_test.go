@@ -19,7 +19,7 @@ func TestModes(t *testing.T) {
 			fill(t, open(t, c))
 			consistent(t, open(t, c), true)
 			for _, mode := range []oltp.Mode{oltp.Procedures, oltp.ClientSQL} {
-				for _, statements := range []oltp.Statements{oltp.RowStatements, oltp.SetStatements} {
+				for _, statements := range []oltp.Statements{oltp.AutoStatements, oltp.RowStatements, oltp.SetStatements} {
 					t.Run(fmt.Sprint(mode, " ", statements), func(t *testing.T) {
 						c.Mode, c.Statements = mode, statements
 						c.Rules.Seed++

@@ -45,10 +45,13 @@ func routineName(k tpcc.Kind) string { return "bakeoff_" + k.String() }
 // routine is the statement that creates a kind's procedure.
 func (c config) routine(k tpcc.Kind) (string, error) {
 	file := k.String()
-	if k == tpcc.NewOrder {
-		if file += "_set"; c.perRow() {
-			file = k.String() + "_row"
-		}
+	switch w := c.way(); {
+	case w == withVariables:
+		file += "_variables"
+	case k == tpcc.NewOrder && w == byRow:
+		file += "_row"
+	case k == tpcc.NewOrder:
+		file += "_set"
 	}
 	t, err := template.ParseFS(routineFiles, "sql/"+file+".sql")
 	if err != nil {
@@ -95,7 +98,7 @@ func (d *database) hammerDBRoutines(ctx context.Context) error {
 	for _, r := range rows {
 		there[r[0]] = true
 	}
-	for _, name := range []string{"NEWORD", "PAYMENT", "DELIVERY", "OSTAT", "SLEV"} {
+	for _, name := range hammerDBNames() {
 		if !there[name] {
 			return fmt.Errorf("database %s has no procedure %s; expected one that HammerDB built with its stored procedures", d.name, name)
 		}
