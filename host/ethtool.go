@@ -38,7 +38,7 @@ func askDriver(name string) (driverAnswer, error) {
 	if pauseErr == nil {
 		a.pause = pausing(pause)
 	}
-	features, featureErr := tool.Features(name)
+	features, featureErr := tool.FeaturesWithState(name)
 	if featureErr == nil {
 		a.offloads = offloads(features)
 	}

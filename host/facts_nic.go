@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/safchain/ethtool"
+
 	"bakeoff/record"
 )
 
@@ -280,12 +282,20 @@ rx-gro rx-gro-hw rx-gro-list rx-lro rx-udp-gro-forwarding rx-hashing rx-ntuple-f
 tx-nocache-copy hw-tc-offload tls-hw-tx-offload tls-hw-rx-offload esp-hw-offload highdma`)
 }
 
-// offloads keeps the watched features of those that a driver has.
-func offloads(all map[string]bool) map[string]string {
+// offloads keeps the watched features of those that a driver has. One that is
+// off and cannot be changed is marked as ethtool(8) does.
+func offloads(all map[string]ethtool.FeatureState) map[string]string {
 	found := map[string]string{}
 	for _, name := range watchedOffloads() {
-		if on, has := all[name]; has {
-			found[name] = map[bool]string{true: "on", false: "off"}[on]
+		state, has := all[name]
+		switch {
+		case !has:
+		case state.Active:
+			found[name] = "on"
+		case !state.Available || state.NeverChanged:
+			found[name] = "off [fixed]"
+		default:
+			found[name] = "off"
 		}
 	}
 	return present(found)

@@ -200,7 +200,7 @@ type NIC struct {
 	Rings         map[string]string `json:"rings,omitempty"`    // rx, tx: entries, and the most there could be
 	Channels      map[string]string `json:"channels,omitempty"` // rx, tx, combined: now, and the most
 	Coalesce      map[string]string `json:"coalesce,omitempty"`
-	Offloads      map[string]string `json:"offloads,omitempty"`   // feature -> on, off
+	Offloads      map[string]string `json:"offloads,omitempty"`   // feature -> on, off, off [fixed]
 	Pause         map[string]string `json:"pause,omitempty"`      // autoneg, rx, tx: on, off
 	Interrupts    *int              `json:"interrupts,omitempty"` // message-signalled vectors (MSI, MSI-X) that it has
 	// InterruptCPUs are the processors that serve them; irqbalance moves them.

@@ -77,6 +77,7 @@ Exit codes: 0 done; 1 failed; 2 bad input; 3 done but invalid; 4 a verdict that
 		newEmbeddedCommand(env),
 		newAgentCommand(env),
 		newLabCommand(env),
+		newInspectCommand(env),
 		newManCommand(),
 	)
 	return root

@@ -23,7 +23,7 @@ func may() map[string][]string {
 		"load":      writing,
 		"engine":    writing,
 		"telemetry": {"record", "unit", "internal/osenv"},
-		"host":      {"record", "unit", "internal/osenv"},
+		"host":      {"record", "unit", "foreign", "internal/osenv"},
 		"lab":       {"record", "unit", "host", "internal/osenv"},
 		"fleet":     {"record", "plan", "load", "host", "run", "internal/osenv"},
 		"analysis":  reading,
