@@ -17,7 +17,7 @@ type Dialect struct {
 	ForUpdate   string             // behind such a query, as " FOR UPDATE"
 	OneRow      string             // of an ordered query, after {skip} others: " OFFSET {skip} ROWS FETCH NEXT 1 ROWS ONLY"
 	Now         string             // the present time
-	Begin       *sql.TxOptions     // of transactions that change something
+	Text        func(s string) any // a text as the driver is to send it; nil: as it is
 }
 
 // statement names one of the script's.

@@ -12,7 +12,7 @@ import (
 // Run does one transaction and leaves none open. The outcome is Committed or
 // RolledBack; what an error means is the target's to say.
 func (s *Script) Run(ctx context.Context, in *tpcc.Tx) (tpcc.Outcome, error) {
-	tx, err := s.conn.BeginTx(ctx, s.dialect.Begin)
+	tx, err := s.conn.BeginTx(ctx, nil)
 	if err != nil {
 		return tpcc.Committed, fmt.Errorf("beginning the transaction: %w", err)
 	}
@@ -45,6 +45,14 @@ func (s *Script) Run(ctx context.Context, in *tpcc.Tx) (tpcc.Outcome, error) {
 func (s *Script) exec(ctx context.Context, id statement, args ...any) error {
 	_, err := s.prepared[id].ExecContext(ctx, args...)
 	return err
+}
+
+// text is a text as the driver is to send it.
+func (s *Script) text(v string) any {
+	if s.dialect.Text == nil {
+		return v
+	}
+	return s.dialect.Text(v)
 }
 
 // row reads the first row into to; it is not found where there is none.
@@ -136,7 +144,7 @@ func (s *Script) line(ctx context.Context, in *tpcc.Tx, order int64, i int) (fou
 	if err != nil {
 		return false, fmt.Errorf("price of item %d: %w", l.Item, err)
 	}
-	return true, s.exec(ctx, insertLine, order, d, w, int64(i+1), int64(l.Item), supply, quantity, cents*quantity, info)
+	return true, s.exec(ctx, insertLine, order, d, w, int64(i+1), int64(l.Item), supply, quantity, cents*quantity, s.text(info))
 }
 
 // payment takes a customer's payment (clause 2.5.2).
@@ -170,12 +178,12 @@ func (s *Script) payment(ctx context.Context, in *tpcc.Tx) error {
 	id := pay
 	if standing == "BC" {
 		data = fmt.Sprintf("%d %d %d %d %d %s %s", c, cd, cw, d, w, Decimal(amount, 2), data)
-		id, args = payBad, append(args, data[:min(len(data), 500)])
+		id, args = payBad, append(args, s.text(data[:min(len(data), 500)]))
 	}
 	if err := s.exec(ctx, id, append(args, cw, cd, c)...); err != nil {
 		return err
 	}
-	return s.exec(ctx, insertHistory, c, cd, cw, d, w, amount, warehouse+"    "+district)
+	return s.exec(ctx, insertHistory, c, cd, cw, d, w, amount, s.text(warehouse+"    "+district))
 }
 
 // shownText has a query deliver texts, of which the first ones matter.
@@ -197,7 +205,7 @@ func (s *Script) chosen(ctx context.Context, w, d int64, in *tpcc.Tx) (c int64, 
 	if in.Customer != 0 {
 		return int64(in.Customer), nil
 	}
-	name := tpcc.LastName(int(in.LastName))
+	name := s.text(tpcc.LastName(int(in.LastName)))
 	var n int64
 	if err := s.must(ctx, "customers", countName, []any{&n}, w, d, name); err != nil {
 		return 0, err
