@@ -7,10 +7,11 @@ package host
 
 // SettingSpec is one setting to be applied on a host.
 type SettingSpec struct {
-	// Kind is sysctl, file, governor or command.
+	// Kind is one of SettingKinds.
 	Kind string `json:"kind"`
 	// Target is what is set: a dotted sysctl key; a path below /sys or /proc;
-	// for a governor "all" or a list of cores as "0-3"; for a command, a name.
+	// for a governor "all" or a list of cores as "0-3"; for a command, a name;
+	// for what belongs to a network interface, its name.
 	Target string `json:"target"`
 	Value  string `json:"value"`
 

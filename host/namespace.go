@@ -160,5 +160,6 @@ func InNetworkNamespace(s SettingSpec) bool {
 		path, err := settingPath(s.Target)
 		return err == nil && (strings.HasPrefix(path, "/proc/sys/net/") || strings.HasPrefix(path, netDir))
 	}
-	return false
+	return slices.Contains([]string{
+		KindEthtool, KindRings, KindChannels, KindCoalesce, KindPause, KindMTU, KindVFs, KindQdisc, KindRPS, KindXPS}, s.Kind)
 }

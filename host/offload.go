@@ -1,12 +1,10 @@
 package host
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/safchain/ethtool"
 )
@@ -120,63 +118,58 @@ func onOff(on bool) string {
 // does not look whether the driver complied. It acts in the network namespace of
 // the calling thread.
 func SetOffload(iface, name, value string) error {
+	if !strings.Contains(value, "=") {
+		value = name + "=" + value
+	}
+	pairs, err := parsePairs(value)
+	if err != nil {
+		return err
+	}
+	return setOffloads(iface, pairs)
+}
+
+// setOffloads switches several offloads at once, as their features depend on one
+// another. Of a group, the features that are fixed stay; one that is named by
+// itself must not be.
+func setOffloads(iface string, values []pairOf) error {
 	tool, err := ethtool.NewEthtool()
 	if err != nil {
 		return fmt.Errorf("opening a socket: %w", err)
 	}
 	defer tool.Close()
-	features, err := offloadFeatures(tool, iface, name)
-	if err != nil {
-		return err
-	}
-	wanted, err := wantedFeatures(features, value)
-	if err != nil {
-		return err
-	}
-	var fixed []string
 	change := map[string]bool{}
-	for _, f := range features {
-		on, asked := wanted[f.name]
-		switch {
-		case !asked || on == f.on:
-		case f.changes:
-			change[f.name] = on
-		default:
-			fixed = append(fixed, f.name)
+	for _, v := range values {
+		if v.value != "on" && v.value != "off" {
+			return fmt.Errorf("found %s=%s; expected on or off", v.name, v.value)
 		}
-	}
-	if len(fixed) == len(features) || len(fixed) > 0 && strings.Contains(value, "=") {
-		return fmt.Errorf("%s is fixed on %s: its driver does not let it be changed", strings.Join(fixed, ", "), iface)
+		features, err := offloadFeatures(tool, iface, v.name)
+		if err != nil {
+			return err
+		}
+		if name := stuck(features, v.value == "on"); name != "" {
+			return fmt.Errorf("%s is fixed on %s: its driver does not let it be changed", name, iface)
+		}
+		for _, f := range features {
+			if f.changes {
+				change[f.name] = v.value == "on"
+			}
+		}
 	}
 	if len(change) == 0 {
 		return nil
 	}
-	err = tool.Change(iface, change)
-	if errors.Is(err, syscall.EPERM) {
-		return fmt.Errorf("%w: run as root", err)
-	}
-	return err
+	return tool.Change(iface, change)
 }
 
-// wantedFeatures reads on, off, or "a=on b=off".
-func wantedFeatures(features []feature, value string) (map[string]bool, error) {
-	wanted := map[string]bool{}
-	switch value {
-	case "on", "off":
-		for _, f := range features {
-			wanted[f.name] = value == "on"
+// stuck names features none of which can be switched as wanted, "" where some can
+// or are.
+func stuck(features []feature, on bool) string {
+	var names []string
+	for _, f := range features {
+		if f.changes || f.on == on {
+			return ""
 		}
-		return wanted, nil
+		names = append(names, f.name)
 	}
-	for part := range strings.FieldsSeq(value) {
-		name, state, ok := strings.Cut(part, "=")
-		if !ok || state != "on" && state != "off" {
-			return nil, fmt.Errorf("found %q; expected on or off", value)
-		}
-		wanted[name] = state == "on"
-	}
-	if len(wanted) == 0 {
-		return nil, fmt.Errorf("found %q; expected on or off", value)
-	}
-	return wanted, nil
+	return strings.Join(names, ", ")
 }

@@ -18,6 +18,14 @@ const (
 	KindCommand  = "command"
 )
 
+// SettingKinds lists the kinds of a setting.
+func SettingKinds() []string {
+	return []string{
+		KindSysctl, KindFile, KindGovernor, KindCommand, KindEthtool, KindRings, KindChannels, KindCoalesce, KindPause,
+		KindMTU, KindVFs, KindQdisc, KindIRQ, KindRPS, KindXPS, KindIRQBalance,
+	}
+}
+
 // A Setting is one thing that can be set on a host. Its methods do not wait
 // longer than the spec's timeout.
 type Setting interface {
@@ -43,8 +51,20 @@ func NewSetting(spec SettingSpec) (Setting, error) {
 		return newGovernor(t, spec)
 	case KindCommand:
 		return newCommandSetting(spec, patience)
+	case KindEthtool, KindRings, KindChannels, KindCoalesce, KindPause:
+		return newNICSetting(spec, patience)
+	case KindMTU:
+		return newMTU(t, spec)
+	case KindVFs:
+		return newVFs(t, spec)
+	case KindQdisc:
+		return newQdisc(spec, patience)
+	case KindIRQ, KindRPS, KindXPS:
+		return newCoreFiles(t, spec)
+	case KindIRQBalance:
+		return newIRQBalance(spec, patience)
 	}
-	return nil, fmt.Errorf("setting %s: found kind %q; expected sysctl, file, governor or command", spec.Target, spec.Kind)
+	return nil, fmt.Errorf("setting %s: found kind %q; expected one of %s", spec.Target, spec.Kind, strings.Join(SettingKinds(), ", "))
 }
 
 // CheckSetting says what would keep a setting from being applied, as far as can

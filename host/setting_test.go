@@ -58,7 +58,7 @@ func TestNewSettingRefuses(t *testing.T) {
 		spec SettingSpec
 		want string
 	}{
-		"kind":             {SettingSpec{Kind: "systcl", Target: "a.b", Value: "1"}, `kind "systcl"; expected sysctl, file, governor or command`},
+		"kind":             {SettingSpec{Kind: "systcl", Target: "a.b", Value: "1"}, `kind "systcl"; expected one of sysctl, file, governor, command, ethtool`},
 		"sysctl empty":     {SettingSpec{Kind: "sysctl", Value: "1"}, `key ""`},
 		"sysctl up":        {SettingSpec{Kind: "sysctl", Target: "kernel/../../etc/x", Value: "1"}, "expected names joined by dots"},
 		"sysctl no value":  {SettingSpec{Kind: "sysctl", Target: "vm.swappiness"}, `value ""; expected one line`},
