@@ -10,6 +10,11 @@ import (
 	"bakeoff/engine/kv"
 	"bakeoff/engine/net"
 	"bakeoff/engine/null"
+	"bakeoff/engine/olap"
+	"bakeoff/engine/olap/duckdb"
+	olapmysql "bakeoff/engine/olap/mysql"
+	olappostgres "bakeoff/engine/olap/postgres"
+	olapsqlite "bakeoff/engine/olap/sqlite"
 	"bakeoff/engine/oltp"
 	"bakeoff/engine/oltp/mysql"
 	"bakeoff/engine/oltp/postgres"
@@ -25,6 +30,7 @@ func Table() []load.Engine {
 		kv.Engine{},
 		net.Engine{},
 		http.Engine{},
+		olap.New(olapsqlite.Target{}, olappostgres.Target{}, olapmysql.Target{}, duckdb.Target{}),
 		oltp.New(sqlite.Target{}, postgres.Target{}, mysql.Target{}),
 	}
 }

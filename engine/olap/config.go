@@ -122,8 +122,8 @@ func (c *config) setStreams(p *load.Params) (err error) {
 		return fmt.Errorf("parameter \"streams\": found %d in a power run, which has one; expected mode throughput or both", c.streams)
 	case common.Workers != 0:
 		return fmt.Errorf("found %d workers: this engine has one a stream; set streams instead", common.Workers)
-	case common.Rate > 0 || len(common.Steps) > 0:
-		return errors.New("found a rate: streams run one query after another; leave it out")
+	case c.mode == "both" && (common.Rate > 0 || len(common.Steps) > 0):
+		return errors.New("found a rate with mode both, where streams wait for the power run; leave it out")
 	}
 	if c.streams == 0 && c.population != nil {
 		c.streams = leastStreams(c.population.Scale())

@@ -129,12 +129,13 @@ func (m *mean) add(v float64) { m.logs, m.n = m.logs+math.Log(v), m.n+1 }
 
 func (m *mean) value() float64 { return math.Exp(m.logs / float64(m.n)) }
 
-// Artifacts lists every query with its parameters and answer, so that answers to
+// Artifacts lists the seed, as the specification's query generator takes it, and every query with its parameters and answer, so that answers to
 // the same parameters can be compared between servers.
 func (s *session) Artifacts() map[string][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var b bytes.Buffer
+	fmt.Fprintf(&b, "seed of stream 0: %d (stream s: plus s)\n", tpch.Seed(s.c.spec.Seed))
 	w := tabwriter.NewWriter(&b, 0, 0, 1, ' ', 0)
 	fmt.Fprintln(w, "stream\tkind\tbegin_s\tseconds\trows\tanswer\tparameters\terror")
 	first := int64(math.MaxInt64)

@@ -26,16 +26,19 @@ type piece struct {
 	statement string
 }
 
-// chunkRows is about how many rows a chunk has; data sets of many chunks have larger ones.
+// The rows of a chunk: few enough for a load to be shared out evenly, and for
+// little to be lost when it is cut off; many enough for a database to pack them well.
 const (
-	chunkRows  = 100_000
-	manyChunks = 2000
+	minChunk  = 20_000
+	maxChunk  = 1_000_000
+	fewChunks = 16
+	rowsAtOne = 8_660_000 // of all tables, at scale factor 1
 )
 
 // chunks cuts all tables into chunks, those of the largest tables first.
 func chunks(p *population.Population) (all []piece) {
 	perUnit := map[population.Table]int64{population.PartSupp: 4, population.LineItem: 4}
-	size := max(chunkRows, int64(p.Scale()*8_000_000)/manyChunks)
+	size := min(maxChunk, max(minChunk, int64(p.Scale()*rowsAtOne)/fewChunks))
 	tables := population.Tables()
 	for i := range tables {
 		t := tables[len(tables)-1-i]
@@ -200,20 +203,21 @@ func (f *filling) work(ctx context.Context, queue <-chan piece) error {
 		if err := do(ctx, conn, p); err != nil {
 			return fmt.Errorf("%s: %w (what is loaded stays; run it again to go on)", what, err)
 		}
-		f.done.Add(p.weight)
 	}
 	return nil
 }
 
 // chunk inserts rows and their sums in one transaction.
 func (f *filling) chunk(ctx context.Context, conn *sql.Conn, p piece) error {
-	return inTransaction(ctx, conn, func() error {
-		rows := &summedRows{rows: f.c.population.Stream(p.table, p.first, p.count)}
+	rows := &summedRows{rows: f.c.population.Stream(p.table, p.first, p.count), each: p.weight / p.count, done: &f.done}
+	err := inTransaction(ctx, conn, func() error {
 		if err := f.db.Copy(ctx, conn, p.table, rows); err != nil {
 			return err
 		}
 		return addMark(ctx, conn, p.name, rows.sums.Sums().String())
 	})
+	f.done.Add(p.weight - rows.told)
+	return err
 }
 
 // index executes a statement that may have been executed before, where the mark
@@ -222,6 +226,7 @@ func (f *filling) index(ctx context.Context, conn *sql.Conn, p piece) error {
 	if _, err := conn.ExecContext(ctx, p.statement); err != nil && !f.db.AlreadyThere(err) {
 		return err
 	}
+	f.done.Add(p.weight)
 	return addMark(ctx, conn, p.name, "done")
 }
 
@@ -246,10 +251,13 @@ func ignoreDone(err error) error {
 	return err
 }
 
-// summedRows sums the rows that it passes on.
+// summedRows sums the rows that it passes on, and tells how many there were.
 type summedRows struct {
 	rows Rows
 	sums *tpch.Summing
+	each int64         // rows a unit
+	told int64         // rows
+	done *atomic.Int64 // rows, of the whole load
 }
 
 // Next passes on the next unit.
@@ -258,5 +266,10 @@ func (r *summedRows) Next(e population.Encoder) bool {
 		r.sums = tpch.NewSumming(e)
 	}
 	r.sums.Encoder = e
-	return r.rows.Next(r.sums)
+	more := r.rows.Next(r.sums)
+	if more {
+		r.told += r.each
+		r.done.Add(r.each)
+	}
+	return more
 }

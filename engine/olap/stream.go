@@ -96,7 +96,7 @@ func (st *stream) plan() error {
 	}
 	var queries []step
 	scale := c.population.Scale()
-	parameters := tpch.Substitution(c.spec.Seed+uint64(st.role.number), scale)
+	parameters := tpch.Substitution(tpch.Seed(c.spec.Seed)+uint64(st.role.number), scale)
 	for _, q := range tpch.Order(st.role.number) {
 		if !slices.Contains(c.queries, q) {
 			continue

@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/tls"
 	"database/sql"
+	"errors"
 	"net/url"
 	"time"
 
@@ -84,6 +85,20 @@ type Database interface {
 	Settings(ctx context.Context) (map[string]string, error)
 	// Close frees everything. It is safe to call twice.
 	Close() error
+}
+
+// connectTime bounds the opening of a connection.
+const connectTime = 10 * time.Second
+
+// Dial opens a connection of a pool, in good time.
+func Dial(ctx context.Context, pool *sql.DB, timeout time.Duration) (*sql.Conn, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, min(timeout, connectTime), errors.New("no connection could be opened in time"))
+	defer cancel()
+	conn, err := pool.Conn(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, errors.Join(err, context.Cause(ctx))
+	}
+	return conn, err
 }
 
 // Rows gives rows to an encoder, a unit at a time, until there are no more.

@@ -125,7 +125,7 @@ func (*database) Dialect() tpch.Dialect { return tpch.MySQL }
 
 // Connect opens a connection whose queries the server itself ends in time.
 func (d *database) Connect(ctx context.Context) (*sql.Conn, error) {
-	conn, err := d.pool.Conn(ctx)
+	conn, err := olap.Dial(ctx, d.pool, d.timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func isNumber(err error, number uint16) bool {
 
 // Create makes the database where it is missing.
 func (d *database) Create(ctx context.Context) error {
-	conn, err := d.pool.Conn(ctx)
+	conn, err := olap.Dial(ctx, d.pool, d.timeout)
 	if err == nil {
 		return conn.Close()
 	}

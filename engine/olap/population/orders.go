@@ -80,7 +80,7 @@ func newOrders(p *Population, first int64) maker { return newOrdersAt(p, first, 
 
 func newOrdersAt(p *Population, first, keyFrom, block int64) *orders {
 	o := &orders{lineSequences: newLineSequences(p, first, seedOrderKey, seedPriority, seedClerk, seedOrderComment),
-		keyFrom: keyFrom, block: block, text: p.text(), priorities: bytesOf(priorities())}
+		keyFrom: keyFrom, block: block, text: p.text(), priorities: bytesOf(Priorities())}
 	more := o.all[len(o.all)-4:]
 	o.customer, o.priority, o.clerk, o.comments = &more[0], &more[1], &more[2], &more[3]
 	return o
@@ -140,7 +140,7 @@ func newLineItems(p *Population, first int64) maker { return newLineItemsAt(p, f
 
 func newLineItemsAt(p *Population, first, keyFrom, block int64) *lineItems {
 	l := &lineItems{lineSequences: newLineSequences(p, first, seedInstruct, seedMode, seedReturnFlag, seedLineComment),
-		keyFrom: keyFrom, block: block, text: p.text(), instructions: bytesOf(instructions()), modes: bytesOf(Modes()),
+		keyFrom: keyFrom, block: block, text: p.text(), instructions: bytesOf(Instructions()), modes: bytesOf(Modes()),
 		returnFlags: bytesOf(words{"R", "A"}), open: []byte("O"), filled: []byte("F"), none: []byte("N")}
 	more := l.all[len(l.all)-4:]
 	l.instruct, l.mode, l.returned, l.comments = &more[0], &more[1], &more[2], &more[3]

@@ -63,9 +63,11 @@ func Segments() []string {
 // Modes are the ways of shipping.
 func Modes() []string { return parseWords("REG_AIR AIR RAIL TRUCK MAIL FOB SHIP") }
 
-func priorities() words { return parseWords("1-URGENT 2-HIGH 3-MEDIUM 4-NOT_SPECIFIED 5-LOW") }
+// Priorities are those of orders.
+func Priorities() []string { return parseWords("1-URGENT 2-HIGH 3-MEDIUM 4-NOT_SPECIFIED 5-LOW") }
 
-func instructions() words {
+// Instructions are those for shipping.
+func Instructions() []string {
 	return parseWords("DELIVER_IN_PERSON COLLECT_COD TAKE_BACK_RETURN NONE")
 }
 

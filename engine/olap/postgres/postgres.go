@@ -76,7 +76,7 @@ func (Target) Open(c olap.Config) (olap.Database, error) {
 	if strings.ContainsAny(name, "/\"'\x00") || len(name)+len(savedSuffix) > maxName {
 		return nil, fmt.Errorf("database %q: expected a name of up to %d bytes without quotes and slashes", name, maxName-len(savedSuffix))
 	}
-	d := &database{config: cfg, name: name}
+	d := &database{config: cfg, name: name, timeout: c.Timeout}
 	d.reopen()
 	return d, nil
 }
@@ -107,9 +107,10 @@ func address(cfg *pgx.ConnConfig, u *url.URL) error {
 
 // database is a database on a server.
 type database struct {
-	config *pgx.ConnConfig
-	name   string
-	pool   *sql.DB
+	config  *pgx.ConnConfig
+	name    string
+	timeout time.Duration
+	pool    *sql.DB
 }
 
 // reopen makes a new pool; it connects to nothing.
@@ -123,7 +124,9 @@ func (d *database) reopen() {
 func (*database) Dialect() tpch.Dialect { return tpch.PostgreSQL }
 
 // Connect opens a connection.
-func (d *database) Connect(ctx context.Context) (*sql.Conn, error) { return d.pool.Conn(ctx) }
+func (d *database) Connect(ctx context.Context) (*sql.Conn, error) {
+	return olap.Dial(ctx, d.pool, d.timeout)
+}
 
 // elsewhere does something from the maintenance database, with no other
 // connection of this process open.
@@ -167,7 +170,7 @@ func isState(err error, states ...string) bool {
 
 // Create makes the database where it is missing.
 func (d *database) Create(ctx context.Context) error {
-	conn, err := d.pool.Conn(ctx)
+	conn, err := d.Connect(ctx)
 	if err == nil {
 		return conn.Close()
 	}

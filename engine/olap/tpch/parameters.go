@@ -25,6 +25,11 @@ func Validation(query int, scale float64) []string {
 // fraction is that of query 11: 0.0001 at scale factor 1.
 func fraction(scale float64) string { return fmt.Sprintf("%.10f", 0.0001/scale) }
 
+// Seed is the generator's seed that follows from a seed of any size: one of the
+// middle of its range, as the specification's is (the time of the load, mmddhhmmss), since small
+// ones give every stream the same first draws.
+func Seed(seed uint64) uint64 { return 1_000_000_000 + mix(seed+1)%1_000_000_000 }
+
 // Substitution returns the parameters of every query (element 0 is query 1) that
 // the specification's query generator draws from a seed (the Substitution
 // Parameters clause of each query). Stream s of a run has the run's seed plus s.

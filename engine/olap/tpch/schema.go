@@ -58,6 +58,31 @@ func parseColumns(list string) (columns []Column) {
 	return columns
 }
 
+// Values are all that a column can hold, where these are few; nil elsewhere.
+func Values(column string) []string {
+	switch column {
+	case "p_type":
+		return population.Types()
+	case "p_container":
+		return population.Containers()
+	case "c_mktsegment":
+		return population.Segments()
+	case "o_orderstatus":
+		return []string{"F", "O", "P"}
+	case "o_orderpriority":
+		return population.Priorities()
+	case "l_returnflag":
+		return []string{"A", "N", "R"}
+	case "l_linestatus":
+		return []string{"F", "O"}
+	case "l_shipinstruct":
+		return population.Instructions()
+	case "l_shipmode":
+		return population.Modes()
+	}
+	return nil
+}
+
 // PrimaryKey returns the columns of a table's primary key.
 func PrimaryKey(t population.Table) string {
 	return [...]string{
