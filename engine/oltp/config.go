@@ -49,7 +49,7 @@ func (e Engine) configure(spec load.Spec) (*session, error) {
 	}
 	s := &session{
 		spec: spec, restore: p.String("restore"), replace: p.Bool("replace"), check: p.String("check"),
-		keying: p.Bool("keying"), loaders: int(p.Int("loaders")),
+		keying: p.Bool("keying"), loaders: int(p.Int("loaders")), violated: map[int]bool{},
 	}
 	c := Config{
 		Mode: Mode(p.String("mode")), Statements: Statements(p.String("statements")), Schema: Schema(p.String("schema")),

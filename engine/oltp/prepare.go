@@ -41,6 +41,7 @@ func (s *session) Prepare(ctx context.Context, progress func(float64)) (*record.
 	if err != nil {
 		return nil, fmt.Errorf("engine oltp: %w", err)
 	}
+	s.ready = true
 	set.Seconds = float64(s.config.Clock.Now()-start) / 1e9
 	return set, nil
 }
@@ -146,6 +147,9 @@ func (s *session) inspect(ctx context.Context) (state, error) {
 	}
 	if st.marks, err = s.marks(ctx); err != nil {
 		return state{}, err
+	}
+	if len(st.marks) == 0 {
+		return state{}, s.mayLoad("nothing was loaded after its tables were made")
 	}
 	wanted, found := identity(s.config.Data), st.marks[markIdentity]
 	if found != wanted {

@@ -31,10 +31,12 @@ type session struct {
 	account *account.Account
 
 	progress func(float64)
-	loaded   *loading // of what this session loaded; nil where it did not
-	restored float64  // seconds; 0 where nothing was restored
-	before   int64    // sum of d_next_o_id when the data set was ready
-	edges    []edge   // snapshots
+	ready    bool         // prepared
+	violated map[int]bool // conditions that HammerDB's data violate from the start
+	loaded   *loading     // of what this session loaded; nil where it did not
+	restored float64      // seconds; 0 where nothing was restored
+	before   int64        // sum of d_next_o_id when the data set was ready
+	edges    []edge       // snapshots
 }
 
 // edge is a snapshot of the counters of the target.

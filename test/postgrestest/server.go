@@ -35,7 +35,8 @@ type Options struct {
 	// TLS has the server take TLS connections as well, with a certificate for
 	// 127.0.0.1 and localhost that Server.CA signed.
 	TLS bool
-	// Dir is where its data goes; a temporary folder without it. It must be empty.
+	// Dir is where its data goes, without its log; a temporary folder, with its log,
+	// where it is not given. It must be empty.
 	Dir string
 }
 
@@ -84,7 +85,7 @@ func Start(t testing.TB, o Options) *Server {
 	if auth == "" {
 		auth = "trust"
 	}
-	s.initialize(auth, passwords)
+	s.initialize(auth, passwords, o.Dir != "")
 	s.configure(o)
 	s.URL = fmt.Sprintf("postgres://%s@127.0.0.1:%d/postgres", User, s.Port)
 	s.Run()
@@ -166,10 +167,13 @@ func (s *Server) command(ctx context.Context, name string, args ...string) *exec
 	return cmd
 }
 
-func (s *Server) initialize(auth, passwords string) {
+func (s *Server) initialize(auth, passwords string, logApart bool) {
 	s.t.Helper()
 	cmd := s.command(context.Background(), "initdb", "--pgdata", s.dir, "--username", User, "--pwfile", passwords,
 		"--auth", auth, "--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions")
+	if logApart {
+		cmd.Args = append(cmd.Args, "--waldir", filepath.Join(s.Socket, "wal"))
+	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		s.t.Fatalf("initdb: %v\n%s", err, out)
 	}

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"bakeoff/engine/oltp"
 	"bakeoff/engine/oltp/tpcc"
 	"bakeoff/load"
+	"bakeoff/load/dial"
 )
 
 // open connects through pgx. What the environment says (PGHOST and the like) does
@@ -37,6 +39,10 @@ func (d *database) plain(err error) error {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
 		return advise(&serverError{severity: e.Severity, code: e.Code, message: e.Message}, d)
+	}
+	var untrusted *tls.CertificateVerificationError
+	if errors.As(err, &untrusted) {
+		return dial.Advise(untrusted)
 	}
 	return err
 }
@@ -118,7 +124,11 @@ func (d *database) Exec(ctx context.Context, statements ...string) error {
 func (d *database) exec(ctx context.Context, c *pgx.Conn, statements ...string) error {
 	for _, sql := range statements {
 		if _, err := c.PgConn().Exec(ctx, sql).ReadAll(); err != nil {
-			return fmt.Errorf("%s: %w", firstLine(sql), d.plain(err))
+			err = fmt.Errorf("%s: %w", firstLine(sql), d.plain(err))
+			if c.IsClosed() && ctx.Err() == nil {
+				return fmt.Errorf("%w: the server closed the connection; its log says why (a full disk, a crash)", err)
+			}
+			return err
 		}
 	}
 	return nil
