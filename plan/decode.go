@@ -199,6 +199,7 @@ func settingsOf(host string, n *node) []Setting {
 			out = append(out, Setting{Host: host, Kind: kind, Target: p.key, Value: p.value.text})
 		}
 	}
+	out = append(out, interfaceSettings(host, n)...)
 	for _, p := range n.pairsOf("command") {
 		c := p.value
 		out = append(out, Setting{
@@ -207,4 +208,41 @@ func settingsOf(host string, n *node) []Setting {
 		})
 	}
 	return out
+}
+
+// interfaceSettings are those of network interfaces and their interrupts.
+func interfaceSettings(host string, n *node) []Setting {
+	var out []Setting
+	if text := n.textOf("irqbalance"); text != "" {
+		out = append(out, Setting{Host: host, Kind: "irqbalance", Value: text})
+	}
+	for _, kind := range interfaceKinds() {
+		for _, p := range n.pairsOf(kind) {
+			out = append(out, Setting{Host: host, Kind: kind, Target: p.key, Value: p.value.text})
+		}
+	}
+	for _, kind := range pairKinds() {
+		for _, p := range n.pairsOf(kind) {
+			var values []string
+			for _, v := range p.value.pairs {
+				values = append(values, v.key+"="+driverText(v.value.text))
+			}
+			out = append(out, Setting{Host: host, Kind: kind, Target: p.key, Value: strings.Join(values, " ")})
+		}
+	}
+	return out
+}
+
+// driverText is a switch or a count as drivers take it.
+func driverText(text string) string {
+	switch text {
+	case "true":
+		return "on"
+	case "false":
+		return "off"
+	}
+	if n, err := unit.ParseCount(text); err == nil {
+		return strconv.FormatInt(n, 10)
+	}
+	return text
 }

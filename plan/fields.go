@@ -35,7 +35,7 @@ func topFields() []field {
 func hostFields() []field {
 	return []field{
 		{name: "agent", shape: shapeEnum, values: []string{AgentLocal, AgentNone}, doc: "local: this machine; none: a host that is only declared; absent, local"},
-		{name: "namespace", shape: shapeText, doc: "the network namespace that its loads and services run in"},
+		{name: "namespace", shape: shapeText, doc: "the network namespace of this machine that it is: its loads, services and settings are inside; all share the machine's processors and clock"},
 		{name: "cpus", shape: shapeCPUs, doc: "the cores that the load generator may use there, as 0-3,8"},
 		{name: "facts", shape: shapeMap, doc: "declared facts of a host without an agent, name -> value"},
 		{name: "price", shape: shapeMoney, doc: "of the whole host, as 31823.62 USD"},
@@ -113,7 +113,38 @@ func settingFields() []field {
 			{name: "restore", shape: shapeCommand, doc: "puts it back; {before} is what read printed before; absent, apply with that"},
 			{name: "value", shape: shapeText, must: true, doc: "the value wanted"},
 		}},
+		{name: "ethtool", shape: shapeNamed, of: shapeInterface, rest: shapeSwitch, doc: "interface -> offloads, on or off: tso, gso, gro, lro, tx, rx, sg, rxhash, ntuple, rxvlan, txvlan, uso, or a feature as ethtool -k shows it"},
+		{name: "rings", shape: shapeNamed, of: shapeInterface, doc: "interface -> descriptors of its queues", keys: countKeys("rx", "tx", "rx_mini", "rx_jumbo")},
+		{name: "channels", shape: shapeNamed, of: shapeInterface, doc: "interface -> how many queues it has", keys: countKeys("rx", "tx", "combined", "other")},
+		{name: "coalesce", shape: shapeNamed, of: shapeInterface, doc: "interface -> when it interrupts", keys: append(
+			countKeys("rx_usecs", "rx_frames", "tx_usecs", "tx_frames"), switchKeys("adaptive_rx", "adaptive_tx")...)},
+		{name: "pause", shape: shapeNamed, of: shapeInterface, doc: "interface -> flow control of the link", keys: switchKeys("rx", "tx", "autoneg")},
+		{name: "mtu", shape: shapeMap, doc: "interface -> bytes, as 9000"},
+		{name: "qdisc", shape: shapeMap, doc: "interface -> queueing discipline without parameters, as fq or pfifo_fast"},
+		{name: "irq", shape: shapeMap, doc: "interface -> cores that all its interrupts may go to, as 0-3; \"spread 0-3\": one each, in turn"},
+		{name: "rps", shape: shapeMap, doc: "interface -> cores that receive packets are steered to, as 0-3; off for none"},
+		{name: "xps", shape: shapeMap, doc: "interface -> cores that its transmit queues serve, as 0-3; off for none"},
+		{name: "vfs", shape: shapeMap, doc: "interface -> virtual functions of its card (SR-IOV)"},
+		{name: "irqbalance", shape: shapeEnum, values: []string{"stopped", "running"}, doc: "stopped pauses irqbalance, which moves interrupts"},
 	}
+}
+
+// pairKinds are the settings of an interface that are several values at once.
+func pairKinds() []string { return []string{"ethtool", "rings", "channels", "coalesce", "pause"} }
+
+// interfaceKinds are those that are one value.
+func interfaceKinds() []string { return []string{"mtu", "qdisc", "irq", "rps", "xps", "vfs"} }
+
+func countKeys(names ...string) []field { return keysOf(shapeCount, names) }
+
+func switchKeys(names ...string) []field { return keysOf(shapeSwitch, names) }
+
+func keysOf(s shape, names []string) []field {
+	var out []field
+	for _, n := range names {
+		out = append(out, field{name: n, shape: s})
+	}
+	return out
 }
 
 func primaryFields() []field {

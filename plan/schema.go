@@ -45,8 +45,11 @@ func (f field) schema() object {
 		return sectionSchema(f)
 	case shapeNamed:
 		pattern := namePattern
-		if f.nameShape() == shapeMeasure {
+		switch f.nameShape() {
+		case shapeMeasure:
 			pattern = measurePattern
+		case shapeInterface:
+			pattern = interfacePattern
 		}
 		return object{"type": "object", "propertyNames": object{"pattern": pattern}, "additionalProperties": sectionSchema(f)}
 	case shapeSections:

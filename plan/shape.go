@@ -16,36 +16,37 @@ import (
 type shape string
 
 const (
-	shapeText     shape = "text"
-	shapeLine     shape = "line"     // of text, for headings
-	shapeName     shape = "name"     // of a host, service, workload or factor
-	shapeMeasure  shape = "measure"  // the name of a measure
-	shapeBool     shape = "bool"     // true or false
-	shapeCount    shape = "count"    // 250, 100k
-	shapePositive shape = "positive" // a count above 0
-	shapeFloat    shape = "float"
-	shapeSize     shape = "size"     // 32, 4K, 1MB
-	shapeDuration shape = "duration" // 30s
-	shapeRate     shape = "rate"     // 30k
-	shapePercent  shape = "percent"  // 2%
-	shapeMoney    shape = "money"    // 31823.62 USD
-	shapeTariff   shape = "tariff"   // 0.12 USD/kWh
-	shapeGrid     shape = "grid"     // 400 g/kWh
-	shapeBrackets shape = "brackets" // an amount of money, or a list of sections of field.keys
-	shapeCPUs     shape = "cpus"     // 0-3,8
-	shapeURL      shape = "url"
-	shapeSeed     shape = "seed"
-	shapeEnum     shape = "enum"    // one of field.values
-	shapeTexts    shape = "texts"   // a list of text
-	shapeCommand  shape = "command" // a list of text, the program first
-	shapeMap      shape = "map"     // of text
-	shapeSection  shape = "section" // a map of the keys in field.keys
-	shapeNamed    shape = "named"   // a map from names to sections of field.keys
-	shapeSections shape = "list"    // a list of sections of field.keys
-	shapeSwitch   shape = "switch"  // true, false, on or off, as engines take it
-	shapeAny      shape = "any"
-	shapeItems    shape = "items" // a list, or one value, as engines take it
-	shapeTree     shape = "tree"  // a map of anything, as engines take it
+	shapeText      shape = "text"
+	shapeLine      shape = "line"      // of text, for headings
+	shapeName      shape = "name"      // of a host, service, workload or factor
+	shapeMeasure   shape = "measure"   // the name of a measure
+	shapeInterface shape = "interface" // the name of a network interface
+	shapeBool      shape = "bool"      // true or false
+	shapeCount     shape = "count"     // 250, 100k
+	shapePositive  shape = "positive"  // a count above 0
+	shapeFloat     shape = "float"
+	shapeSize      shape = "size"     // 32, 4K, 1MB
+	shapeDuration  shape = "duration" // 30s
+	shapeRate      shape = "rate"     // 30k
+	shapePercent   shape = "percent"  // 2%
+	shapeMoney     shape = "money"    // 31823.62 USD
+	shapeTariff    shape = "tariff"   // 0.12 USD/kWh
+	shapeGrid      shape = "grid"     // 400 g/kWh
+	shapeBrackets  shape = "brackets" // an amount of money, or a list of sections of field.keys
+	shapeCPUs      shape = "cpus"     // 0-3,8
+	shapeURL       shape = "url"
+	shapeSeed      shape = "seed"
+	shapeEnum      shape = "enum"    // one of field.values
+	shapeTexts     shape = "texts"   // a list of text
+	shapeCommand   shape = "command" // a list of text, the program first
+	shapeMap       shape = "map"     // of text
+	shapeSection   shape = "section" // a map of the keys in field.keys
+	shapeNamed     shape = "named"   // a map from names to sections of field.keys
+	shapeSections  shape = "list"    // a list of sections of field.keys
+	shapeSwitch    shape = "switch"  // true, false, on or off, as engines take it
+	shapeAny       shape = "any"
+	shapeItems     shape = "items" // a list, or one value, as engines take it
+	shapeTree      shape = "tree"  // a map of anything, as engines take it
 )
 
 // A field is one key that a section of a plan has.
@@ -95,6 +96,10 @@ func (s shape) scalarFault(text string, values []string) (expected, mend string)
 	case shapeMeasure:
 		if !measureText.MatchString(text) {
 			return "the name of a measure, as throughput or get.latency.p99.9", ""
+		}
+	case shapeInterface:
+		if !interfaceText.MatchString(text) {
+			return "the name of a network interface, of 1 to 15 letters, digits, _ . and -", ""
 		}
 	case shapeCPUs:
 		if !isCPUList(text) {
@@ -168,15 +173,17 @@ const (
 
 // The names that a plan gives, and those of measures.
 const (
-	namePattern    = `^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`
-	measurePattern = `^[A-Za-z0-9_][A-Za-z0-9_./%-]{0,63}$`
+	namePattern      = `^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`
+	interfacePattern = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
+	measurePattern   = `^[A-Za-z0-9_][A-Za-z0-9_./%-]{0,63}$`
 )
 
 var (
-	nameText    = regexp.MustCompile(namePattern)
-	measureText = regexp.MustCompile(measurePattern)
-	floatText   = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
-	optionText  = regexp.MustCompile(`\{[A-Za-z0-9_-]+\}`)
+	nameText      = regexp.MustCompile(namePattern)
+	interfaceText = regexp.MustCompile(interfacePattern)
+	measureText   = regexp.MustCompile(measurePattern)
+	floatText     = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+	optionText    = regexp.MustCompile(`\{[A-Za-z0-9_-]+\}`)
 )
 
 func nameFault(text string) (expected, mend string) {
