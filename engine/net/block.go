@@ -73,7 +73,9 @@ func (w *blockWorker) Reap(dst []load.Completion, until int64) ([]load.Completio
 	for {
 		err := w.turn(until)
 		now := w.clock.Now()
-		w.e.Tick(now)
+		if err == nil {
+			err = w.tick(now)
+		}
 		if err == nil && w.many > 0 && now-w.ops[w.first].Sent > w.s.c.timeout {
 			w.flush(load.TimedOut, nil)
 			err = errStuck

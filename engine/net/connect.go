@@ -1,6 +1,7 @@
 package net
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -16,14 +17,12 @@ import (
 // and takes a port.
 type connectWorker struct {
 	*base
-	target  unix.Sockaddr
-	family  int
-	op      load.Op
-	busy    bool
-	fd      int // of the connection in hand; -1 for none
-	failed  error
-	done    uint64
-	refused int // in a row
+	target unix.Sockaddr
+	family int
+	op     load.Op
+	busy   bool
+	fd     int // of the connection in hand; -1 for none
+	failed error
 }
 
 func newConnectWorker(b *base) (*connectWorker, error) {
@@ -82,14 +81,14 @@ func (w *connectWorker) Reap(dst []load.Completion, until int64) ([]load.Complet
 			greeted, err = w.greeting(until)
 		}
 		now := w.clock.Now()
-		w.e.Tick(now)
+		gone := w.tick(now)
 		switch {
 		case greeted:
-			return w.complete(dst, now, load.OK, nil), nil
-		case err != nil:
-			return w.complete(dst, now, load.Failed, err), w.silent()
+			return w.complete(dst, now, load.OK, nil), gone
+		case err != nil || gone != nil:
+			return w.complete(dst, now, load.Failed, cmp.Or(err, gone)), gone
 		case now-w.op.Sent > w.s.c.timeout:
-			return w.complete(dst, now, load.TimedOut, nil), w.silent()
+			return w.complete(dst, now, load.TimedOut, nil), nil
 		case now >= until:
 			return dst, nil
 		}

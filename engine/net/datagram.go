@@ -52,11 +52,13 @@ func (w *datagramWorker) Reap(dst []load.Completion, until int64) ([]load.Comple
 	for {
 		n, bytes, err := w.move(until > 0)
 		now := w.clock.Now()
-		w.e.Tick(now)
+		if err == nil {
+			err = w.tick(now)
+		}
+		if (err != nil || n == 0 && w.receiver != nil) && w.s.peer.ending() {
+			return w.flush(dst, now, load.Dropped, nil), nil
+		}
 		if err != nil {
-			if w.s.peer.ending() {
-				return w.flush(dst, now, load.Dropped, nil), nil
-			}
 			err = w.lost(err)
 			return w.flush(dst, now, load.Failed, err), err
 		}

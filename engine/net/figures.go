@@ -208,14 +208,14 @@ func (w *window) tcp() {
 	}
 	local, remote := w.ends()
 	w.add("retransmits", "1", float64(local.retransmits+remote.retransmits))
-	if sent := local.sent + remote.sent; sent > 0 && w.test.Mode == wire.Stream {
+	if sent := local.sent + remote.sent; sent > 0 && w.test.Mode == wire.Stream && w.remoteInfo() {
 		w.add("retransmitted", "1", float64(local.bytesRetransmitted+remote.bytesRetransmitted)/float64(sent))
 	}
 	var rtt, variation, least, congestion, delivery float64
 	n := 0
 	for _, ends := range [][]flow.End{w.close.local, w.close.remote.Flows} {
 		for _, e := range ends {
-			if e.Info == nil || !e.Sender && w.test.Mode == wire.Stream {
+			if e.Info == nil || e.Info.RTT == 0 || !e.Sender && w.test.Mode == wire.Stream {
 				continue
 			}
 			n++
@@ -232,8 +232,21 @@ func (w *window) tcp() {
 	w.add("rtt", "s", rtt/float64(n)/1e9)
 	w.add("rtt_variation", "s", variation/float64(n)/1e9)
 	w.add("rtt_min", "s", least/1e9)
-	w.add("cwnd", "B", congestion/float64(n))
-	w.add("delivery_rate", "B/s", delivery)
+	if w.test.Mode != wire.PingPong {
+		w.add("cwnd", "B", congestion/float64(n))
+		w.add("delivery_rate", "B/s", delivery)
+	}
+}
+
+// remoteInfo says whether the peer tells all that its kernel knows of the
+// connections on which it sends.
+func (w *window) remoteInfo() bool {
+	for _, e := range w.close.remote.Flows {
+		if e.Sender && (e.Info == nil || e.Info.RTT == 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // processors is what moving the data cost the threads at both ends.

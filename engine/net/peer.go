@@ -53,17 +53,21 @@ type link struct {
 	conn   net.Conn
 	remote netip.AddrPort // where it goes
 	fd     int            // a copy of its descriptor, to look at
+	limit  time.Duration  // of each exchange
 }
 
-// controlTime bounds each exchange over a control connection.
-const controlTime = 10 * time.Second
+// controlTime bounds each exchange over a control connection: as long as an
+// operation may take, within reason.
+func (c *config) controlTime() time.Duration {
+	return min(max(time.Duration(c.timeout), time.Second), 10*time.Second)
+}
 
 func (c *config) dialControl(ctx context.Context) (link, error) {
 	remote, err := c.target.resolve(ctx, c.family)
 	if err != nil {
 		return link{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, controlTime)
+	ctx, cancel := context.WithTimeout(ctx, c.controlTime())
 	defer cancel()
 	local := netip.AddrPort{}
 	if c.bind.IsValid() {
@@ -77,7 +81,7 @@ func (c *config) dialControl(ctx context.Context) (link, error) {
 	if err != nil {
 		return link{}, err
 	}
-	l := link{conn: conn, remote: remote}
+	l := link{conn: conn, remote: remote, limit: c.controlTime()}
 	l.fd, err = socket.Copy(conn)
 	if err != nil {
 		return link{}, errors.Join(err, conn.Close())
@@ -85,9 +89,9 @@ func (c *config) dialControl(ctx context.Context) (link, error) {
 	return l, nil
 }
 
-// bounded runs an exchange that ends with ctx, and within controlTime.
+// bounded runs an exchange that ends with ctx, and within its limit.
 func (l *link) bounded(ctx context.Context, do func(net.Conn) error) error {
-	if err := l.conn.SetDeadline(osenv.System{}.Now().Add(controlTime)); err != nil {
+	if err := l.conn.SetDeadline(osenv.System{}.Now().Add(l.limit)); err != nil {
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = l.conn.SetDeadline(time.Unix(1, 0)) })
@@ -194,7 +198,7 @@ func (o *own) connect(ctx context.Context, i int) (int, error) {
 	if c.test.Mode == wire.Connect {
 		return -1, nil // its operations connect
 	}
-	ctx, cancel := context.WithTimeout(ctx, controlTime)
+	ctx, cancel := context.WithTimeout(ctx, c.controlTime())
 	defer cancel()
 	fd, err := socket.Connect(ctx, o.data(i), c.from(), !c.test.Datagram, c.options())
 	if err != nil {

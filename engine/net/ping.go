@@ -59,15 +59,14 @@ func (w *pingWorker) Reap(dst []load.Completion, until int64) ([]load.Completion
 		}
 		now := w.clock.Now()
 		if done {
-			w.e.Tick(now)
-			return w.complete(dst, began, now, load.OK, nil), nil
+			return w.complete(dst, began, now, load.OK, nil), w.tick(now)
 		}
 		if err == nil && now-w.op.Sent > w.s.c.timeout {
 			w.pinger.Abandon()
-			return w.complete(dst, began, now, load.TimedOut, nil), w.silent()
+			return w.complete(dst, began, now, load.TimedOut, nil), nil
 		}
-		if err == nil && began == 0 && !w.e.Stream {
-			err = w.silent()
+		if err == nil {
+			err = w.tick(now)
 		}
 		if err != nil {
 			err = w.lost(err)

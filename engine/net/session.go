@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -155,10 +154,7 @@ func (s *session) Snapshot(ctx context.Context) ([]load.Count, error) {
 // Close ends the measurement at both ends.
 func (s *session) Close() error {
 	var errs []error
-	if s.begun {
-		s.begun = false
-		errs = append(errs, s.peer.close())
-	}
+	errs = append(errs, s.peer.close())
 	for _, e := range s.ends {
 		errs = append(errs, e.Close())
 	}
@@ -173,6 +169,7 @@ type base struct {
 	conn    socket.Conn
 	clock   *load.Clock
 	started bool
+	looked  int64           // when it was last seen that the peer is there
 	trips   *hist.Histogram // round trips of the window, in nanoseconds; nil but for pingpong
 }
 
@@ -209,7 +206,6 @@ func (b *base) idle(until int64) error {
 		return nil
 	}
 	if b.conn.FD < 0 {
-		runtime.Gosched()
 		_, err := socket.Conn{FD: -1, Raw: true}.Poll(0, wait)
 		return err
 	}
@@ -229,6 +225,18 @@ var errClosed = errors.New("the peer closed it")
 // lost says that the work cannot go on.
 func (b *base) lost(err error) error {
 	return fmt.Errorf("connection %d is lost: %w", b.i+1, err)
+}
+
+// tick does what is to be done from time to time: it takes samples, and sees
+// whether the peer is still there.
+func (b *base) tick(now int64) error {
+	b.e.Tick(now)
+	const often = int64(200e6)
+	if now-b.looked < often {
+		return nil
+	}
+	b.looked = now
+	return b.silent()
 }
 
 // silent returns an error where the peer is not there any more: datagrams do not

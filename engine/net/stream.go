@@ -51,7 +51,9 @@ func (w *streamWorker) Reap(dst []load.Completion, until int64) ([]load.Completi
 	for {
 		done, err := w.blocks.Block(until > 0)
 		now := w.clock.Now()
-		w.e.Tick(now)
+		if err == nil && !done {
+			err = w.tick(now)
+		}
 		switch {
 		case err != nil && w.s.peer.ending():
 			return w.complete(dst, now, load.Dropped, nil), nil
@@ -59,7 +61,7 @@ func (w *streamWorker) Reap(dst []load.Completion, until int64) ([]load.Completi
 			err = w.lost(err)
 			return w.complete(dst, now, load.Failed, err), err
 		case done:
-			return w.complete(dst, now, load.OK, nil), nil
+			return w.complete(dst, now, load.OK, nil), w.tick(now)
 		case now-w.op.Sent > w.s.c.timeout:
 			w.blocks.Abandon()
 			return w.complete(dst, now, load.TimedOut, nil), nil

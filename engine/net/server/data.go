@@ -164,10 +164,8 @@ func (m *session) loop(e *flow.Endpoint, turn func() error) error {
 
 // send sends on a connection, from the client's word on, within the limits.
 func (m *session) send(conn socket.Conn, e *flow.Endpoint) error {
-	if e.Stream {
-		if b, err := receive(m.ctx, conn, 1); err != nil || b[0] != wire.Go {
-			return errors.Join(err, flow.ErrProtocol)
-		}
+	if err := m.await(conn); err != nil {
+		return err
 	}
 	t := m.test
 	limit := min(time.Duration(t.Seconds*1e9), m.s.cfg.Time)
@@ -212,7 +210,35 @@ func (m *session) rate() float64 {
 }
 
 func (m *session) datagramsOf() flow.Datagrams {
-	return m.test.Datagrams(datagramKey(m.key), m.local.Is6())
+	t := m.test
+	return flow.Datagrams{Size: t.Block, Batch: t.Batch, Segments: t.Segments, Six: m.local.Is6(), Format: m.format}
+}
+
+// awaitGo waits for the client's word to send. Where a first datagram is repeated,
+// the answer to it was lost.
+func (m *session) awaitGo(conn socket.Conn) error {
+	if !m.test.Datagram {
+		b, err := receive(m.ctx, conn, 1)
+		if err == nil && b[0] != wire.Go {
+			err = flow.ErrProtocol
+		}
+		return err
+	}
+	b := make([]byte, 2*wire.JoinSize)
+	for {
+		n, _, err := receiveFrom(m.ctx, conn.FD, b)
+		switch {
+		case err != nil && !flow.Refused(err):
+			return err
+		case n == wire.JoinSize:
+			_, err = unix.Write(conn.FD, []byte{wire.JoinOK})
+		case n == 1+wire.KeySize && b[0] == wire.Go && bytes.Equal(b[1:n], m.key):
+			return nil
+		}
+		if err != nil && !flow.Refused(err) {
+			return fmt.Errorf("answering a client: %w", err)
+		}
+	}
 }
 
 // pace keeps a sender to a rate and a time.

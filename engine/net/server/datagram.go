@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bakeoff/engine/net/flow"
 	"bakeoff/engine/net/socket"
 	"bakeoff/engine/net/wire"
 )
@@ -36,11 +35,6 @@ func (m *session) datagrams(i, fd int) error {
 	}
 	e.Attach()
 	defer e.Detach()
-	if e.Sender {
-		if err := m.awaitGo(fd); err != nil {
-			return err
-		}
-	}
 	return m.move(conn, e)
 }
 
@@ -71,26 +65,6 @@ func (m *session) mine(b []byte, i int) bool {
 	}
 	key, index := wire.ReadJoin(b)
 	return bytes.Equal(key, m.key) && index == i
-}
-
-// awaitGo waits for the client's word to send. A repeated first datagram means
-// that the answer was lost.
-func (m *session) awaitGo(fd int) error {
-	b := make([]byte, 2*wire.JoinSize)
-	for {
-		n, _, err := receiveFrom(m.ctx, fd, b)
-		switch {
-		case err != nil && !flow.Refused(err):
-			return err
-		case n == wire.JoinSize:
-			_, err = unix.Write(fd, []byte{wire.JoinOK})
-		case n == 1+wire.KeySize && b[0] == wire.Go && bytes.Equal(b[1:n], m.key):
-			return nil
-		}
-		if err != nil && !flow.Refused(err) {
-			return fmt.Errorf("answering a client: %w", err)
-		}
-	}
 }
 
 // receiveFrom receives one datagram.

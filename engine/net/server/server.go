@@ -79,9 +79,9 @@ type server struct {
 	cfg       Config
 	clock     *load.Clock
 	listeners []*listener
-	threads   atomic.Int64 // that move data
-	taken     atomic.Int64 // data connections
-	iperf     atomic.Bool  // an iperf3 client is being served
+	threads   atomic.Int64              // that move data
+	taken     atomic.Int64              // data connections
+	iperf     atomic.Pointer[iperfTest] // the one that is being served
 	ports     ports
 }
 

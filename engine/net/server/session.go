@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bakeoff/engine/net/flow"
+	"bakeoff/engine/net/socket"
 	"bakeoff/engine/net/wire"
 	"bakeoff/internal/osenv"
 )
@@ -31,6 +32,9 @@ type session struct {
 	threads sync.WaitGroup
 	sockets []int // that listen or wait for a client's first datagram
 	ports   []int
+	format  flow.Format
+	// await waits for the client's word to send on a stream.
+	await func(conn socket.Conn) error
 
 	mu     sync.Mutex
 	ends   []*flow.Endpoint // by index; nil until it is connected
@@ -122,13 +126,23 @@ func (s *server) admit(conn net.Conn) (*wire.Test, wire.Ready, error) {
 // maxMemory bounds the buffers of one measurement, in bytes.
 const maxMemory = 1 << 30
 
-func (s *server) newSession(ctx context.Context, conn net.Conn, test *wire.Test) (*session, error) {
-	n := test.Send + test.Receive
-	if int64(n)*int64(test.Block) > maxMemory || test.Datagram && int64(n)*int64(test.Batch)<<16 > maxMemory {
-		return nil, fmt.Errorf("%d connections with blocks of %d bytes in batches of %d need too much memory", n, test.Block, test.Batch)
+// memory refuses tests that need too much of it.
+func memory(t *wire.Test) error {
+	n := int64(t.Send + t.Receive)
+	if n*int64(t.Block) > maxMemory || t.Datagram && n*int64(t.Batch)<<16 > maxMemory {
+		return fmt.Errorf("%d connections with blocks of %d bytes in batches of %d need too much memory", n, t.Block, t.Batch)
 	}
+	return nil
+}
+
+func (s *server) newSession(ctx context.Context, conn net.Conn, test *wire.Test) (*session, error) {
+	if err := memory(test); err != nil {
+		return nil, err
+	}
+	n := test.Send + test.Receive
 	m := &session{s: s, test: test, key: make([]byte, wire.KeySize), peer: peer(conn), local: local(conn), ends: make([]*flow.Endpoint, n)}
 	_, _ = rand.Read(m.key) // never fails
+	m.format, m.await = flow.Format{Key: datagramKey(m.key)}, m.awaitGo
 	m.ctx, m.cancel = context.WithCancel(ctx)
 	sockets := 1
 	if test.Datagram {

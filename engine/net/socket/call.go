@@ -2,7 +2,6 @@ package socket
 
 import (
 	"fmt"
-	"runtime"
 	"syscall"
 	"unsafe"
 
@@ -22,24 +21,23 @@ type Conn struct {
 // MSG_DONTWAIT was asked for.
 const ErrAgain = syscall.EAGAIN
 
+// call takes a signal for the end of the wait: the Go scheduler sends one every
+// 10 ms to a thread that it wants to hear of, and each would begin the wait anew.
 func (c Conn) call(trap, b, n, flags, d, e uintptr) (int, syscall.Errno) {
-	for {
-		var r uintptr
-		var errno syscall.Errno
-		if c.Raw {
-			r, _, errno = syscall.RawSyscall6(trap, uintptr(c.FD), b, n, flags, d, e)
-		} else {
-			r, _, errno = syscall.Syscall6(trap, uintptr(c.FD), b, n, flags, d, e)
-		}
-		if errno == 0 {
-			return int(r), 0
-		}
-		if errno != syscall.EINTR {
-			return 0, errno
-		}
-		// The scheduler's signal: let it have its way.
-		runtime.Gosched()
+	var r uintptr
+	var errno syscall.Errno
+	if c.Raw {
+		r, _, errno = syscall.RawSyscall6(trap, uintptr(c.FD), b, n, flags, d, e)
+	} else {
+		r, _, errno = syscall.Syscall6(trap, uintptr(c.FD), b, n, flags, d, e)
 	}
+	switch errno {
+	case 0:
+		return int(r), 0
+	case syscall.EINTR:
+		return 0, syscall.EAGAIN
+	}
+	return 0, errno
 }
 
 // Send sends from a buffer that NewBuffer made and returns how many bytes the

@@ -40,3 +40,16 @@ func Copy(conn net.Conn) (fd int, err error) {
 	}
 	return fd, nil
 }
+
+// Take gets the descriptor out of a net.Conn, which it closes, as a socket that
+// blocks for up to Patience.
+func Take(conn net.Conn) (int, error) {
+	fd, err := Copy(conn)
+	if err != nil {
+		return -1, err
+	}
+	if err := errors.Join(conn.Close(), Patient(fd)); err != nil {
+		return -1, errors.Join(err, unix.Close(fd))
+	}
+	return fd, nil
+}

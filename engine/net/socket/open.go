@@ -98,7 +98,7 @@ func connect(ctx context.Context, fd int, remote, local netip.AddrPort) error {
 	if err != nil {
 		return err
 	}
-	return patient(fd)
+	return Patient(fd)
 }
 
 func pending(fd int) error {
@@ -112,8 +112,8 @@ func pending(fd int) error {
 // Patience is how long a blocking call on a socket of this package takes at most.
 const Patience = 100 * time.Millisecond
 
-// patient makes a socket block, but no longer than Patience.
-func patient(fd int) error {
+// Patient makes a socket block, but no longer than Patience.
+func Patient(fd int) error {
 	if err := unix.SetNonblock(fd, false); err != nil {
 		return err
 	}
@@ -151,9 +151,25 @@ func listen(fd int, at netip.AddrPort, stream bool) error {
 		return err
 	}
 	if !stream {
-		return patient(fd)
+		return Patient(fd)
 	}
 	return unix.Listen(fd, 1024)
+}
+
+// ListenShared opens a datagram socket at an address that others, connected ones,
+// may be bound to as well.
+func ListenShared(at netip.AddrPort, o Options) (int, error) {
+	fd, err := open(at.Addr(), false, o)
+	if err != nil {
+		return -1, err
+	}
+	if err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err == nil {
+		err = listen(fd, at, false)
+	}
+	if err != nil {
+		return -1, errors.Join(fmt.Errorf("listening at %v: %w", at, err), unix.Close(fd))
+	}
+	return fd, nil
 }
 
 // Accept takes one connection off a listening socket, waiting until ctx is
@@ -170,7 +186,7 @@ func Accept(ctx context.Context, fd int) (int, netip.AddrPort, error) {
 		if err != nil {
 			return -1, netip.AddrPort{}, err
 		}
-		if err := patient(got); err != nil {
+		if err := Patient(got); err != nil {
 			return -1, netip.AddrPort{}, errors.Join(err, unix.Close(got))
 		}
 		return got, AddrPort(from), nil

@@ -97,11 +97,6 @@ func (t *Test) checkSizes() error {
 	return nil
 }
 
-// Datagrams is how a test's datagrams are sent.
-func (t *Test) Datagrams(key uint64, six bool) flow.Datagrams {
-	return flow.Datagrams{Size: t.Block, Batch: t.Batch, Segments: t.Segments, Six: six, Format: flow.Format{Key: key}}
-}
-
 // ReadTest reads and checks a test.
 func ReadTest(raw []byte) (*Test, error) {
 	t := new(Test)
