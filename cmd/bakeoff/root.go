@@ -78,6 +78,7 @@ Exit codes: 0 done; 1 failed; 2 bad input; 3 done but invalid; 4 a verdict that
 		newAgentCommand(env),
 		newLabCommand(env),
 		newInspectCommand(env),
+		newTuneCommand(env),
 		newManCommand(),
 	)
 	return root

@@ -83,14 +83,28 @@ func (f *runFlags) execute(ctx context.Context, env *osenv.Env, args []string) e
 	return errors.Join(err, hosts.Close())
 }
 
-// run carries the plan out on its hosts.
+// run carries the plan out on its hosts and writes the report.
 func (f *runFlags) run(ctx context.Context, env *osenv.Env, p *plan.Plan, hosts *fleet.Fleet, failOn []analysis.Verdict) error {
-	config, err := f.config(env, p, hosts)
+	if f.dryRun {
+		config, err := f.config(env, p, hosts)
+		if err != nil {
+			return err
+		}
+		return dryRun(ctx, env, config)
+	}
+	summary, err := f.measure(ctx, env, p, hosts)
 	if err != nil {
 		return err
 	}
-	if f.dryRun {
-		return dryRun(ctx, env, config)
+	return f.report(env, summary, failOn)
+}
+
+// measure carries the plan out on its hosts, after putting right what an
+// earlier run left behind.
+func (f *runFlags) measure(ctx context.Context, env *osenv.Env, p *plan.Plan, hosts *fleet.Fleet) (run.Summary, error) {
+	config, err := f.config(env, p, hosts)
+	if err != nil {
+		return run.Summary{}, err
 	}
 	progress := newProgress(env, p, f.json)
 	config.Progress = progress.show
@@ -107,17 +121,17 @@ func (f *runFlags) run(ctx context.Context, env *osenv.Env, p *plan.Plan, hosts 
 	_, inTheWay := errors.AsType[*run.ProblemsError](err)
 	_, refused := errors.AsType[*run.RefusedError](err)
 	if inTheWay || refused {
-		return badInput(err)
+		return summary, badInput(err)
 	}
 	if err != nil {
 		f.next(env, summary)
-		return err
+		return summary, err
 	}
 	if summary.Outcome != run.Done {
 		f.next(env, summary)
-		return fmt.Errorf("the run ended before its plan was done (%s)", summary.Outcome)
+		return summary, fmt.Errorf("the run ended before its plan was done (%s)", summary.Outcome)
 	}
-	return f.report(env, summary, failOn)
+	return summary, nil
 }
 
 func rootHash() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) }
