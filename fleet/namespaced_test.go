@@ -313,8 +313,9 @@ func (h *twoHosts) checkTrial(r *record.Run, tr record.Trial) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.ContainsFunc(facts.NICs, func(n record.NIC) bool { return n.Kind == "device" }) {
-			t.Errorf("facts of %s list the machine's own interfaces: %+v", host, facts.NICs)
+		eth0 := slices.IndexFunc(facts.NICs, func(n record.NIC) bool { return n.Name == "eth0" })
+		if slices.ContainsFunc(facts.NICs, func(n record.NIC) bool { return n.Kind == "device" }) || eth0 < 0 || len(facts.NICs[eth0].Offloads) == 0 {
+			t.Errorf("facts of %s list other interfaces than its own: %+v", host, facts.NICs)
 		}
 	}
 }
@@ -488,6 +489,73 @@ func TestAgentStartsNothingOfItsOwnAccord(t *testing.T) {
 		t.Errorf("agents %v", agents)
 	}
 	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestInterfaceSettings applies, reads back and restores what virtual interfaces
+// have, in a run; and one interface is renamed in the midst of it.
+func TestInterfaceSettings(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	h := newTwoHosts(t)
+	h.plan = strings.NewReplacer(
+		"client: {sysctl: {net.ipv4.tcp_sack: 0}}", `client:
+    ethtool: {eth0: {tso: off, gso: off, gro: off, sg: off, tx: off}}
+    qdisc: {eth0: pfifo}
+    mtu: {eth0: 1400}
+  storage:
+    ethtool: {eth0: {tso: off}}
+    rps: {eth0: 0-1}
+    xps: {eth0: 0}`,
+		"blocks: 2", "blocks: 1").Replace(h.plan)
+	s, err := h.execute("", nil)
+	if err != nil || s.Outcome != run.Done {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	before := map[string]string{
+		"client ethtool": "tso=on gso=on gro=off sg=on tx=on", "client qdisc": "noqueue", "client mtu": "1500",
+		"storage ethtool": "tso=on", "storage rps": "off", "storage xps": "off", "storage sysctl": "64",
+	}
+	for _, tr := range open(t, s.Dir).Trials {
+		if len(tr.Settings) != len(before) {
+			t.Errorf("%d settings in trial %s", len(tr.Settings), tr.ID)
+		}
+		for _, s := range tr.Settings {
+			if s.AtEnd == nil || *s.AtEnd != s.Wanted || s.Restored == nil || *s.Restored != *s.Before || *s.Before != before[s.Host+" "+s.Kind] {
+				t.Errorf("setting %+v was %q", s, *s.Before)
+			}
+		}
+	}
+	rename := func(from, to string) {
+		err := host.InNamespace(h.client, func() error {
+			l, err := netlink.LinkByName(from)
+			if err == nil {
+				err = netlink.LinkSetName(l, to)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	h.dir = t.TempDir()
+	s, err = h.execute("", at("0001", func() { rename("eth0", "eth9") }))
+	if err == nil || !strings.Contains(err.Error(), "no interface eth0 here: found eth9, lo; was it renamed?") || !s.Resumable {
+		t.Fatalf("the interface was renamed: %+v, %v", s, err)
+	}
+	rename("eth9", "eth0")
+	if s, err = h.execute(s.Dir, nil); err != nil || s.Outcome != run.Done {
+		t.Fatalf("resumed: %+v, %v", s, err)
+	}
+	err = host.InNamespace(h.client, func() error {
+		for _, name := range []string{"tso", "gso", "sg", "tx"} {
+			if got, err := host.ReadOffload("eth0", name); got != "on" || err != nil {
+				t.Errorf("%s is %q after the run, %v", name, got, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
 		t.Error(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -26,7 +27,8 @@ type driverAnswer struct {
 
 // interfaces reads the network interfaces that stand for hardware, and those
 // that traffic of a load may pass on its way there: loopback, bonds and VLANs.
-// Containers' interfaces come and go under random names and are left out.
+// Containers' interfaces come and go under random names and are left out; but in
+// a network namespace that is a plan's host, the virtual ones are all there is.
 func (p *part) interfaces(ask driverAsker) (nics []record.NIC) {
 	for _, name := range p.list(strings.TrimSuffix(netDir, "/")) {
 		kind := p.interfaceKind(name)
@@ -57,7 +59,21 @@ func (p *part) interfaceKind(name string) string {
 	if kind == "bond" || kind == "vlan" {
 		return kind
 	}
+	if p.inNamespace() {
+		return "virtual"
+	}
 	return ""
+}
+
+// inNamespace reports whether this process was started in a network namespace of
+// its own, as the agent of such a host is: its parent is in another one.
+func (p *part) inNamespace() bool {
+	if !p.tree.live() {
+		return false
+	}
+	mine, err := p.tree.link(p.ctx, "/proc/self/ns/net")
+	outer, outerErr := p.tree.link(p.ctx, fmt.Sprintf("/proc/%d/ns/net", os.Getppid()))
+	return err == nil && outerErr == nil && mine != outer
 }
 
 // link reads what the interface is set to. Speed and duplex mean nothing
@@ -70,7 +86,7 @@ func (p *part) link(n *record.NIC) {
 	}
 	n.State = p.text(dir + "operstate")
 	n.MTUBytes, n.TxQueueLength = p.count(dir+"mtu"), p.count(dir+"tx_queue_len")
-	if carrier := p.flag(dir + "carrier"); carrier != nil && *carrier {
+	if carrier := p.flag(dir + "carrier"); carrier != nil && *carrier && n.Kind != "virtual" { // whose speed means nothing
 		n.BitsPerSecond = linkSpeed(p.integer(dir + "speed"))
 		if duplex := p.text(dir + "duplex"); duplex != "unknown" {
 			n.Duplex = duplex

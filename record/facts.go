@@ -183,7 +183,7 @@ type Virtualisation struct {
 // NIC is one network interface.
 type NIC struct {
 	Name          string            `json:"name" fact:"key"`
-	Kind          string            `json:"kind,omitempty"` // device, loopback, bond, vlan
+	Kind          string            `json:"kind,omitempty"` // device, loopback, bond, vlan, virtual
 	Driver        string            `json:"driver,omitempty"`
 	DriverVersion string            `json:"driver_version,omitempty"`
 	Firmware      string            `json:"firmware,omitempty"`
