@@ -19,7 +19,7 @@ func presenceGates() []gate {
 			advice: "The generator was stopped, its machine paused, or it had no core: nothing was sent meanwhile. Give it cores and a machine of its own.", trial: checkStalls},
 		{name: gateSilent, title: "Target silent for a part of the window", severity: record.SeverityHard,
 			threshold: func(l limits) string {
-				return fmt.Sprintf("no stretch of whole tenths of the window, of at least 500 ms and more than %s %% of it, completes less than 2 %% of the busiest tenth's pace (in an open loop: of what is due); looked at where that pace is 5 operations a slot (or 50 are due), and all operations times slots come to 1000 a stretch; a slot is an operation that can be in flight", plain(l.silence))
+				return fmt.Sprintf("no stretch of whole tenths of the window, of at least 500 ms, more than %s %% of it and more than twice what the generator stood still, completes less than 2 %% of the busiest tenth's pace (in an open loop: of what is due); looked at where that pace is 5 operations a slot (or 50 are due), and all operations times slots come to 1000 a stretch; a slot is an operation that can be in flight", plain(l.silence))
 			},
 			advice: "The target was stopped, restarted or out of reach. If pauses are its own, they belong into the measurement: make the window more than ten times as long as they are, so that they weigh what they do in service, or raise limits.silence and say so.", trial: checkSilence},
 		{name: gateDown, title: "Connections down", severity: record.SeverityHard,
@@ -50,7 +50,7 @@ func checkStalls(c *trialCheck) sight {
 		}
 		s.blind = ""
 		longest := float64(max(stalls.TickMax, stalls.WorkerMax)) / 1e9
-		total := float64(max(stalls.TickTotal, stalls.WorkerTotal)) / 1e9
+		total := stalledFor(l)
 		hard := longest > max(minStall, c.limits.stall/100*window) || total > stallsInAll*c.limits.stall/100*window
 		if longest <= minStall && !hard {
 			continue
@@ -77,12 +77,21 @@ func checkSilence(c *trialCheck) sight {
 			continue
 		}
 		s.blind = ""
-		if silent.seconds >= minSilence && 100*silent.seconds > c.limits.silence*l.Window.Seconds {
+		// Nothing comes back to a generator that stands still, either.
+		if silent.seconds >= minSilence && 100*silent.seconds > c.limits.silence*l.Window.Seconds && silent.seconds > 2*stalledFor(l) {
 			s.objections = append(s.objections, objection{subject: subjectOf(l), found: fmt.Sprintf(
 				"for %s of %s next to nothing came back: %d operations", quantity(silent.seconds, "s"), quantity(l.Window.Seconds, "s"), silent.completed)})
 		}
 	}
 	return s
+}
+
+// stalledFor is for how long the generator stood still in the window, in seconds.
+func stalledFor(l record.Load) float64 {
+	if s := l.Generator.Stalls; s != nil {
+		return float64(max(s.TickTotal, s.WorkerTotal)) / 1e9
+	}
+	return 0
 }
 
 // quiet is the longest stretch of silent tenths.

@@ -149,6 +149,10 @@ func TestGates(t *testing.T) {
 				t.Loads[0].Tenths[3+i].Completed = uint64(i % 2)
 			}
 		}},
+		{"generator-stalled", record.SeverityHard, func(t *record.Trial, _ map[string][]record.Reading) { // it is not the target that was silent
+			t.Loads[0].Generator.Stalls = &record.Stalls{TickMax: 2.2e9, TickTotal: 2.2e9}
+			t.Loads[0].Tenths[3].Completed, t.Loads[0].Tenths[4].Completed = 0, 0
+		}},
 		{"connections-down", record.SeverityHard, func(t *record.Trial, _ map[string][]record.Reading) {
 			t.Loads[0].Counters[0].Close, t.Loads[0].Counters[1].Close = 0.2, 31
 		}},

@@ -210,7 +210,7 @@ func (a *auditor) changeObjections() map[record.TrialID][]objected {
 			continue
 		}
 		out[c.trial] = []objected{{record.Warning{Gate: "host-changed", Severity: record.SeveritySoft, Subject: c.host, Trial: c.trial, Cell: t.Cell.Key()},
-			saysWords(c.path, c.was, c.is, c.between)}}
+			append([]piece{}, saysWords(c.path, c.was, c.is, c.between)...)}}
 	}
 	for id, list := range out {
 		if n := more[id] - 1; n > 0 {

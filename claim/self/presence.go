@@ -17,15 +17,16 @@ func presenceGates() []string {
 
 // presence works out what these gates object to.
 func (a *auditor) presence(v *trialView, add objectFunc) {
-	still, silent, cut := a.thresholds("generator-stalled"), a.thresholds("target-silent"), a.thresholds("connections-down")
+	stalled, silent, cut := a.thresholds("generator-stalled"), a.thresholds("target-silent"), a.thresholds("connections-down")
 	for _, l := range v.Loads {
 		seconds := l.Window.Seconds
 		window := saysNumber("the window", truth{value: seconds, unit: "s"})
-		if x, looked := stallOf(l); looked && x.severity(still) != "" {
-			add("generator-stalled", loadName(l), x.severity(still), saysNumber("the longest stall", truth{value: x.longest, unit: "s"}),
+		if x, looked := stallOf(l); looked && x.severity(stalled) != "" {
+			add("generator-stalled", loadName(l), x.severity(stalled), saysNumber("the longest stall", truth{value: x.longest, unit: "s"}),
 				saysNumber("all stalls", truth{value: x.total, unit: "s"}), window)
 		}
-		if x, looked := silenceOf(l); looked && x.seconds >= silent[0]/1000 && x.seconds > silent[1]/100*seconds {
+		still, _ := stallOf(l)
+		if x, looked := silenceOf(l); looked && x.seconds >= silent[0]/1000 && x.seconds > silent[1]/100*seconds && x.seconds/2 > still.total {
 			add("target-silent", loadName(l), record.SeverityHard, saysNumber("the silence", truth{value: x.seconds, unit: "s"}), window,
 				saysNumber("what came back meanwhile", countTruth(int(x.done))))
 		}

@@ -312,6 +312,9 @@ func mishaps() map[string]func(*bench) {
 				if moment == "after" && t.Block == 7 {
 					f.Versions["late"] = "2.0"
 				}
+				if moment == "after" && t.Block == 8 { // a change without a digit
+					f.Versions["daemon"] = "running"
+				}
 			}
 		},
 		"devices and a saturated link": func(b *bench) {
