@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -164,7 +163,7 @@ func printInspection(w io.Writer, h advice.Host, all []advice.Advice) error {
 			fmt.Fprintf(&b, "      %-9s %s\n", line.name, line.text)
 		}
 		for _, s := range a.Settings {
-			fmt.Fprintf(&b, "      %-9s %s\n", "plan", planSetting(s))
+			fmt.Fprintf(&b, "      %-9s %s\n", "plan", s.PlanPath("HOST")+": "+s.PlanValue())
 		}
 	}
 	if len(all) == 0 {
@@ -172,14 +171,6 @@ func printInspection(w io.Writer, h advice.Host, all []advice.Advice) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// planSetting writes a setting as a plan has it.
-func planSetting(s advice.Setting) string {
-	if s.Target == "" {
-		return fmt.Sprintf("settings.HOST.%s: %s", s.Kind, s.Value)
-	}
-	return fmt.Sprintf("settings.HOST.%s: {%s: %s}", s.Kind, s.Target, strconv.Quote(s.Value))
 }
 
 // describeNIC says in a line what an interface is.

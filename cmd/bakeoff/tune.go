@@ -153,11 +153,7 @@ func advisedSteps(host string, all []advice.Advice) []plan.TuningStep {
 		}
 		step := plan.TuningStep{Name: a.Rule + " " + a.Subject}
 		for _, s := range a.Settings {
-			path := "settings." + host + "." + s.Kind
-			if s.Target != "" {
-				path += "." + s.Target
-			}
-			step.Sets = append(step.Sets, plan.TuningValue{Path: path, Value: s.Value})
+			step.Sets = append(step.Sets, plan.TuningValue{Path: s.PlanPath(host), Value: s.PlanValue()})
 		}
 		for n := 2; slices.ContainsFunc(steps, func(t plan.TuningStep) bool { return t.Name == step.Name }); n++ {
 			step.Name = fmt.Sprintf("%s %s %d", a.Rule, a.Subject, n)

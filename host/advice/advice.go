@@ -4,6 +4,8 @@
 package advice
 
 import (
+	"strings"
+
 	"bakeoff/record"
 )
 
@@ -32,11 +34,33 @@ type Advice struct {
 	Settings []Setting `json:"settings,omitempty"`
 }
 
-// Setting is one setting of a plan: settings.HOST.KIND: {TARGET: VALUE}.
+// Setting is one setting, in the words of package host: what is set together is
+// written as "rx=4096 tx=4096".
 type Setting struct {
 	Kind   string `json:"kind"`
 	Target string `json:"target"`
 	Value  string `json:"value"`
+}
+
+// PlanPath is where a plan has the setting, on the host of that name.
+func (s Setting) PlanPath(host string) string {
+	path := "settings." + host + "." + s.Kind
+	if s.Target != "" {
+		path += "." + s.Target
+	}
+	return path
+}
+
+// PlanValue is the value as a plan writes it: a map where several are set together.
+func (s Setting) PlanValue() string {
+	if !strings.Contains(s.Value, "=") {
+		return s.Value
+	}
+	pairs := strings.Fields(s.Value)
+	for i, p := range pairs {
+		pairs[i] = strings.Replace(p, "=", ": ", 1)
+	}
+	return "{" + strings.Join(pairs, ", ") + "}"
 }
 
 // Host is what is known of a host, and of what it is to do.

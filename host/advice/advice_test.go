@@ -52,11 +52,11 @@ func TestEachRule(t *testing.T) {
 		"narrow slot":           {func(_ *Host, n *record.NIC) { n.PCIe.MaximumWidth, n.PCIe.SlotWidth = new(16), new(8) }, "slot-width", Try, "has 8 lanes", Setting{}},
 		"too little for a slot": {func(_ *Host, n *record.NIC) { n.BitsPerSecond = new(int64(100e9)) }, "pcie-bandwidth", Fault, "PCIe 3 x8 carries 52", Setting{}},
 		"far load":              {func(h *Host, _ *record.NIC) { h.LoadCPUs = "0-3,8" }, "numa-load", Try, "4 of them are not on the card's node 1", Setting{}},
-		"far interrupts":        {func(_ *Host, n *record.NIC) { n.InterruptCPUs = "0,8" }, "numa-interrupts", Try, "1 of them", Setting{"irq", "eth0", "8-15"}},
-		"few queues":            {func(_ *Host, n *record.NIC) { n.Channels["combined"] = "4 of 63" }, "queues", Try, "4 combined", Setting{"channels", "eth0", "combined 8"}},
-		"short rings":           {func(_ *Host, n *record.NIC) { n.Rings["rx"] = "512 of 8192" }, "rings", Try, "rx 512", Setting{"rings", "eth0", "rx 8192"}},
-		"adaptive":              {func(_ *Host, n *record.NIC) { n.Coalesce["adaptive_rx"] = "1" }, "interrupt-moderation", Try, "rx on", Setting{"coalesce", "eth0", "adaptive-rx off"}},
-		"no offload":            {func(_ *Host, n *record.NIC) { n.Offloads["rx-gro"] = "off" }, "offload", Try, "rx-gro is off", Setting{"ethtool", "eth0", "rx-gro on"}},
+		"far interrupts":        {func(_ *Host, n *record.NIC) { n.InterruptCPUs = "0,8" }, "numa-interrupts", Try, "1 of them", Setting{"irq", "eth0", "spread 8-15"}},
+		"few queues":            {func(_ *Host, n *record.NIC) { n.Channels["combined"] = "4 of 63" }, "queues", Try, "4 combined", Setting{"channels", "eth0", "combined=8"}},
+		"short rings":           {func(_ *Host, n *record.NIC) { n.Rings["rx"] = "512 of 8192" }, "rings", Try, "rx 512", Setting{"rings", "eth0", "rx=8192"}},
+		"adaptive":              {func(_ *Host, n *record.NIC) { n.Coalesce["adaptive_rx"] = "1" }, "interrupt-moderation", Try, "rx on", Setting{"coalesce", "eth0", "adaptive_rx=off"}},
+		"no offload":            {func(_ *Host, n *record.NIC) { n.Offloads["rx-gro"] = "off" }, "offload", Try, "rx-gro is off", Setting{"ethtool", "eth0", "rx-gro=on"}},
 		"small packets":         {func(_ *Host, n *record.NIC) { n.MTUBytes = new(1500) }, "mtu", Try, "MTU 1500 B", Setting{"mtu", "eth0", "9000"}},
 		"small path":            {func(h *Host, _ *record.NIC) { h.PathMTU = 1500 }, "path-mtu", Fault, "1500 B", Setting{"mtu", "eth0", "1500"}},
 		"long path":             {func(h *Host, _ *record.NIC) { h.RoundTripSeconds = 0.05 }, "socket-buffers", Try, "net.ipv4.tcp_rmem allows 16777216 B", Setting{"sysctl", "net.ipv4.tcp_rmem", "4096 131072 536870912"}},
@@ -200,5 +200,21 @@ func TestSoftnetOfNoProcessor(t *testing.T) {
 	h.Softnet([]inventory.Softnet{{Dropped: 1}})
 	if *h.BacklogDropped != 1 || *h.BacklogSqueezed != 0 {
 		t.Errorf("found %v", h)
+	}
+}
+
+func TestSettingsAsPlansHaveThem(t *testing.T) {
+	for _, c := range []struct {
+		s           Setting
+		path, value string
+	}{
+		{Setting{"rings", "eth0", "rx=4096 tx=4096"}, "settings.a.rings.eth0", "{rx: 4096, tx: 4096}"},
+		{Setting{"mtu", "eth0", "9000"}, "settings.a.mtu.eth0", "9000"},
+		{Setting{"irq", "eth0", "spread 0-3"}, "settings.a.irq.eth0", "spread 0-3"},
+		{Setting{"governor", "", "performance"}, "settings.a.governor", "performance"},
+	} {
+		if got := c.s.PlanPath("a"); got != c.path || c.s.PlanValue() != c.value {
+			t.Errorf("found %s: %s, expected %s: %s", got, c.s.PlanValue(), c.path, c.value)
+		}
 	}
 }

@@ -20,11 +20,12 @@ func ofMost(text string) (now, most int, ok bool) {
 
 // rings: room for bursts.
 func rings(_ *Host, n *record.NIC) []Advice {
-	var short, wanted []string
+	var short, wanted, values []string
 	for _, side := range []string{"rx", "tx"} {
 		if now, most, ok := ofMost(n.Rings[side]); ok && now < most {
 			short = append(short, fmt.Sprintf("%s %d", side, now))
 			wanted = append(wanted, fmt.Sprintf("%s %d", side, most))
+			values = append(values, fmt.Sprintf("%s=%d", side, most))
 		}
 	}
 	if len(short) == 0 {
@@ -34,7 +35,7 @@ func rings(_ *Host, n *record.NIC) []Advice {
 		Rule: "rings", Weight: Try, Subject: n.Name, Found: strings.Join(short, ", ") + " entries (ethtool -g)", Expected: strings.Join(wanted, ", "),
 		Reason: "a burst that does not fit into the ring is dropped by the card",
 		Effect: "fewer drops in bursts; larger rings leave the cache, so small packets may cost more",
-		Action: "ethtool -G " + n.Name + " " + strings.Join(wanted, " "), Settings: []Setting{{"rings", n.Name, strings.Join(wanted, " ")}},
+		Action: "ethtool -G " + n.Name + " " + strings.Join(wanted, " "), Settings: []Setting{{"rings", n.Name, strings.Join(values, " ")}},
 	}}
 }
 
@@ -59,7 +60,7 @@ func queues(h *Host, n *record.NIC) []Advice {
 		Expected: fmt.Sprintf("%d, of the %d that the card has, for %d processors beside it", wanted, most, cores),
 		Reason:   "a queue is served by one processor: fewer queues than cores leave cores idle",
 		Effect:   "throughput grows with cores, until something else limits", Action: "ethtool -L " + n.Name + " combined " + value,
-		Settings: []Setting{{"channels", n.Name, "combined " + value}},
+		Settings: []Setting{{"channels", n.Name, "combined=" + value}},
 	}}
 }
 
@@ -68,17 +69,18 @@ func moderation(_ *Host, n *record.NIC) []Advice {
 	if n.Coalesce["adaptive_rx"] != "1" && n.Coalesce["adaptive_tx"] != "1" {
 		return nil
 	}
-	var found, off []string
+	var found, off, values []string
 	for _, side := range []string{"rx", "tx"} {
 		if n.Coalesce["adaptive_"+side] == "1" {
 			found, off = append(found, side+" on"), append(off, "adaptive-"+side+" off")
+			values = append(values, "adaptive_"+side+"=off")
 		}
 	}
 	return []Advice{{
 		Rule: "interrupt-moderation", Weight: Try, Subject: n.Name, Found: "adaptive interrupt moderation: " + strings.Join(found, ", ") + " (ethtool -c)", Expected: "off, with a fixed time",
 		Reason: "the card waits before it interrupts, for a time that changes with the load: latency then depends on what else is sent",
 		Effect: "steadier and often lower latency; more CPU at high packet rates",
-		Action: "ethtool -C " + n.Name + " " + strings.Join(off, " "), Settings: []Setting{{"coalesce", n.Name, strings.Join(off, " ")}},
+		Action: "ethtool -C " + n.Name + " " + strings.Join(off, " "), Settings: []Setting{{"coalesce", n.Name, strings.Join(values, " ")}},
 	}}
 }
 
@@ -107,7 +109,7 @@ func offloads(_ *Host, n *record.NIC) []Advice {
 		all = append(all, Advice{
 			Rule: "offload", Weight: Try, Subject: n.Name, Found: w.feature + " is off (ethtool -k)", Expected: "on",
 			Reason: "the card could save the processor " + w.saves, Effect: "less CPU for each byte, and with it more throughput where a core limits",
-			Action: "ethtool -K " + n.Name + " " + w.feature + " on", Settings: []Setting{{"ethtool", n.Name, w.feature + " on"}},
+			Action: "ethtool -K " + n.Name + " " + w.feature + " on", Settings: []Setting{{"ethtool", n.Name, w.feature + "=on"}},
 		})
 	}
 	return all

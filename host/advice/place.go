@@ -45,7 +45,7 @@ func interruptNode(h *Host, n *record.NIC) []Advice {
 		Rule: "numa-interrupts", Weight: Try, Subject: n.Name, Found: fmt.Sprintf("its interrupts are served by processors %s; %d of them are not on its node %d", n.InterruptCPUs, len(far), *n.NUMANode),
 		Expected: "processors " + cpusOf(h, n.NUMANode), Reason: "packets then cross the link between sockets before anybody has looked at them",
 		Effect: "less CPU for each byte and steadier latency", Action: "stop irqbalance and set the affinity of its interrupts",
-		Settings: []Setting{{"irq", n.Name, cpusOf(h, n.NUMANode)}},
+		Settings: []Setting{{"irq", n.Name, "spread " + cpusOf(h, n.NUMANode)}},
 	}}
 }
 
