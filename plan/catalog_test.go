@@ -1,6 +1,9 @@
 package plan
 
-import "errors"
+import (
+	"errors"
+	"strconv"
+)
 
 // testCatalog stands for the engines of the binary, which this package must
 // not import.
@@ -11,7 +14,10 @@ func (testCatalog) Collectors() []string { return []string{"cpu", "memory", "dis
 func (testCatalog) Engines() []Engine {
 	return []Engine{
 		{
-			Name: "kv", Target: true, Embedded: true, Kinds: []string{"get", "set"},
+			Name: "kv", Target: true, Embedded: true, Options: []Option{{Name: "threads", Check: func(v string) error {
+				_, err := strconv.Atoi(v)
+				return err
+			}}, {Name: "memory"}}, Kinds: []string{"get", "set"},
 			Parameters: []Parameter{
 				{Name: "ratio", Type: "string"}, {Name: "key_maximum", Type: "int"}, {Name: "value_size", Type: "string"},
 				{Name: "connections", Type: "int"}, {Name: "pipeline", Type: "int"}, {Name: "verify", Type: "bool"},

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -139,6 +140,34 @@ func (c cellCheck) engines(catalog Catalog) {
 				}
 			}
 			c.add(c.at("services", s.Name, "embedded"), "services."+s.Name+".embedded", quote(s.Embedded), "an engine with an embedded server: "+oneOf(servers), meant(s.Embedded, servers))
+		} else if i >= 0 {
+			c.options(s, engines[i].Options)
+		}
+	}
+}
+
+// options judges the options of an embedded server.
+func (c cellCheck) options(s Service, options []Option) {
+	var known []string
+	for _, o := range options {
+		known = append(known, o.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Options)) {
+		key, line := "services."+s.Name+".options."+name, c.at("services", s.Name, "options")
+		for _, p := range c.tree.get("services").get(s.Name).pairsOf("options") {
+			if p.key == name {
+				line = p.line
+			}
+		}
+		i := slices.Index(known, name)
+		if i < 0 {
+			c.add(line, key, "an option that the embedded server "+s.Embedded+" does not have", someOf(name, known), meant(name, known))
+			continue
+		}
+		if check := options[i].Check; check != nil {
+			if err := check(s.Options[name]); err != nil {
+				c.add(line, key, quote(s.Options[name]), "a value that the embedded server "+s.Embedded+" takes: "+err.Error(), "")
+			}
 		}
 	}
 }

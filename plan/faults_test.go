@@ -86,6 +86,8 @@ func TestFaults(t *testing.T) {
 		{"rate 0", "window: 5s", "window: 5s, rate: 0", 6, []string{"a rate above 0"}},
 		{"instances", "window: 5s", "window: 5s, instances: 1M", 6, []string{"at most 1000"}},
 		{"secret", "window: 5s", "window: 5s, secrets: {password: {}}", 6, []string{"file and env"}},
+		{"unknown option of an embedded server", "command: [redis-server]", "embedded: kv, options: {thraeds: 2}", 4, []string{"services.redis.options.thraeds", "embedded server kv does not have", "threads or memory", "did you mean threads?"}},
+		{"option of an embedded server that does not fit", "command: [redis-server]", "embedded: kv, options: {threads: many}", 4, []string{"services.redis.options.threads", "many"}},
 		{"unused service", "workloads:", "  other: {embedded: kv, endpoint: \"redis://127.0.0.1:1\"}\nworkloads:", 4, []string{"services.other", "no workload names", "always: true"}},
 
 		{"no levels", "    small: {workloads.get.value_size: 32}\n    large: {workloads.get.value_size: 4K}\n", "", 8, []string{"factors.size", "two or more levels"}},

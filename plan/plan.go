@@ -315,9 +315,16 @@ type Engine struct {
 	Figures    []string    // that it gives of its own, as nopm
 	Target     bool        // it needs a service or a target
 	Embedded   bool        // bakeoff has an embedded server for it
+	Options    []Option    // of the embedded server
 	// Check, where it is not nil, judges what the types of the parameters
 	// cannot tell. It contacts nothing.
 	Check func(w Workload) error
+}
+
+// Option describes one option of an embedded server.
+type Option struct {
+	Name  string
+	Check func(value string) error // says what is wrong with a value; nil takes any
 }
 
 // Parameter describes one parameter of an engine. Type is one of string, bool,

@@ -4,7 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"github.com/spf13/pflag"
+
 	"bakeoff/engine"
+	"bakeoff/internal/osenv"
 	"bakeoff/load"
 	"bakeoff/plan"
 	"bakeoff/telemetry"
@@ -27,7 +30,7 @@ func (catalog) Engines() []plan.Engine {
 	var all []plan.Engine
 	for _, e := range engine.Table() {
 		d := e.Describe()
-		p := plan.Engine{Name: e.Name(), Kinds: d.Kinds, Figures: d.Figures, Target: targeted(e.Name()), Embedded: embedded(e.Name()),
+		p := plan.Engine{Name: e.Name(), Kinds: d.Kinds, Figures: d.Figures, Target: targeted(e.Name()), Embedded: embedded(e.Name()), Options: embeddedOptions(e.Name()),
 			Check: func(w plan.Workload) error { return tryOpen(e, w) }}
 		for _, q := range d.Parameters {
 			p.Parameters = append(p.Parameters, plan.Parameter{Name: q.Name, Type: string(q.Type), Default: q.Default, Values: q.Values, Doc: q.Doc})
@@ -59,4 +62,20 @@ func targeted(engine string) bool {
 // newEmbeddedCommand.
 func embedded(engine string) bool {
 	return slices.Contains([]string{"kv", "http", "net"}, engine)
+}
+
+// embeddedOptions describes the options of an engine's own server: its flags, but
+// for where it listens, which the plan's endpoint says.
+func embeddedOptions(engine string) (out []plan.Option) {
+	for _, server := range newEmbeddedCommand(&osenv.Env{}).Commands() {
+		if server.Name() != engine {
+			continue
+		}
+		server.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name != "listen" {
+				out = append(out, plan.Option{Name: f.Name, Check: f.Value.Set})
+			}
+		})
+	}
+	return out
 }
