@@ -199,7 +199,7 @@ func TestAFigureStandsForTheMeasureOfItsName(t *testing.T) {
 	l.spoil = func(t *record.Trial, _ map[string][]record.Reading) {
 		load := &t.Loads[0]
 		load.Ended, load.Kinds, load.Ledger = "done", nil, record.Ledger{Offered: 1, Completed: 1}
-		value := map[string]float64{"slow": 0.002, "fast": 0.001}[t.Cell[0].Level]
+		value := map[string]float64{"slow": 0.002013, "fast": 0.0010065}[t.Cell[0].Level]
 		load.Figures = []record.Figure{{Name: "latency.mean", Unit: "s", Value: value}, {Name: "errors", Unit: "1", Value: value}}
 	}
 	r := l.analyse(l.run())
@@ -208,7 +208,7 @@ func TestAFigureStandsForTheMeasureOfItsName(t *testing.T) {
 			t.Errorf("%s", f.Sentence)
 		}
 	}
-	wantValue(t, r.Trials[0].Values, "errors", map[string]float64{"slow": 0.002, "fast": 0.001}[r.Trials[0].Cell[0].Level])
+	wantValue(t, r.Trials[0].Values, "errors", map[string]float64{"slow": 0.002013, "fast": 0.0010065}[r.Trials[0].Cell[0].Level])
 }
 
 // With three factors an interaction is the mean over the third of two ratios. The

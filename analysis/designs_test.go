@@ -179,7 +179,7 @@ func TestFiguresOfACommand(t *testing.T) {
 	}) {
 		t.Errorf("5 points were printed with one digit: %+v", f.Warnings)
 	}
-	if !strings.Contains(r.Findings[1].Sentence, "50.00 % less time = 2.0000x as fast") {
+	if !strings.Contains(r.Findings[1].Sentence, "50.0 % less time = 2.000x as fast") {
 		t.Errorf("%s", r.Findings[1].Sentence)
 	}
 	if _, has := r.Trials[0].Values["throughput"]; has {

@@ -48,7 +48,8 @@ const frameExtra = limit.FrameCheck + limit.Preamble + limit.InterFrameGap
 func (d *trialData) flows(facts map[string]record.Facts) []flow {
 	var out []flow
 	for _, machine := range sortedKeys(d.machines) {
-		f, known := facts[machine]
+		first, _, _ := strings.Cut(machine, ", ") // facts are by host, and one machine may be several
+		f, known := facts[first]
 		if !known {
 			continue
 		}

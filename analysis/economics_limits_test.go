@@ -37,6 +37,11 @@ func TestFlows(t *testing.T) {
 	}}
 	d := &trialData{machines: map[string]*signals{"h": newSignals(rows)}, names: map[string]string{"h": "h"}, window: span{0, 6 * second}}
 	flows := d.flows(facts)
+	// One machine under two names has the facts of both.
+	joined := &trialData{machines: map[string]*signals{"a, h": newSignals(rows)}, names: map[string]string{"a": "a, h", "h": "a, h"}, window: d.window}
+	if two := joined.flows(map[string]record.Facts{"a": facts["h"], "h": facts["h"]}); len(two) != len(flows) || two[0].host != "a, h" {
+		t.Errorf("a machine of two names has %d flows, of %d: %+v", len(two), len(flows), two)
+	}
 	want := []struct {
 		device, direction, binding, how string
 		bits, share                     float64

@@ -198,33 +198,6 @@ func (a *analyst) workloadName(name string) string {
 	return ""
 }
 
-// answer is the report's first line: the first verdict with its interval, and
-// what became of the others.
-func answer(r *Result) string {
-	var primary []Finding
-	counts := map[Verdict]int{}
-	for _, f := range r.Findings {
-		if f.Primary {
-			primary = append(primary, f)
-			counts[f.Verdict]++
-		}
-	}
-	if len(primary) == 0 {
-		return answerWithout(r)
-	}
-	text := strings.TrimSuffix(primary[0].Sentence, ".")
-	if len(primary) == 1 {
-		return text + "."
-	}
-	var parts []string
-	for _, v := range []Verdict{Better, Worse, Equivalent, Inconclusive, Invalid, Descriptive} {
-		if counts[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
-		}
-	}
-	return fmt.Sprintf("%s; in all, of %d comparisons: %s.", text, len(primary), strings.Join(parts, ", "))
-}
-
 // answerWithout is the answer of a plan that compares nothing.
 func answerWithout(r *Result) string {
 	for _, m := range r.Measures {

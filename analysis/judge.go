@@ -109,7 +109,7 @@ func (j *judge) primary(m plan.Primary, key sampleKey, e plan.Effect) Finding {
 	if w, short := j.precision(f, c, spread); short {
 		f.Warnings = append(f.Warnings, w)
 	}
-	if f.Verdict == Inconclusive {
+	if f.Verdict == Inconclusive && f.Coarse == "" {
 		f.NeededN = neededN(f, spread)
 	}
 	return f
@@ -130,7 +130,7 @@ func (j *judge) tooFew(f Finding, observed bool) Finding {
 func (j *judge) finding(key sampleKey, e plan.Effect, kind measureKind, alpha float64) (Finding, contrast) {
 	c := j.samples.contrast(key, e)
 	f := Finding{
-		ID: findingID(key, e), Kind: kindOf(e), Factor: e.Factor, Base: e.Base, Against: e.Against, Where: j.where(e),
+		ID: findingID(key, e), Kind: kindOf(e), Factor: e.Factor, Base: e.Base, Against: e.Against, Where: j.where(key, e),
 		Measure: key.measure, Unit: kind.unit, Better: kind.better, Level: 1 - alpha, Family: 1,
 		N: len(c.values), Trials: c.trials, Scale: "ratio", Verdict: Descriptive,
 	}
@@ -157,8 +157,42 @@ func (j *judge) finding(key sampleKey, e plan.Effect, kind measureKind, alpha fl
 			f.Method = "interval from the printed precision; one value a cell, no repetition"
 		}
 	}
+	if f.N >= minBlocks {
+		f.widen(c)
+	}
 	f.ImprovementPercent = improvement(f)
 	return f, c
+}
+
+// widen makes room for what the printed digits leave open: no repetition tells
+// values apart that were rounded to the same one. Where all blocks show the same
+// difference, the digits of the values themselves stand for what was printed.
+func (f *Finding) widen(c contrast) {
+	low, high := c.low, c.high
+	if f.alike(c.whole(0)) {
+		low, high = c.bareLow, c.bareHigh
+	}
+	least, most := c.whole(meanOf(low)), c.whole(meanOf(high))
+	if least < most && (least < f.Low || most > f.High) {
+		f.Low, f.High, f.Coarse = min(least, f.Low), max(most, f.High), "for the few digits of its figures"
+		f.Method += ", widened to what the digits of the figures leave open"
+	}
+}
+
+// alike says whether all blocks show the same difference, and there is one, as
+// far as sums in floating point can tell.
+func (f *Finding) alike(none float64) bool {
+	const nothing = 1e-9
+	scale := max(math.Abs(f.Effect), 1)
+	if f.Scale == "difference" {
+		scale = max(math.Abs(f.BaseValue), math.Abs(f.AgainstValue))
+	}
+	return f.High-f.Low <= nothing*scale && math.Abs(f.Effect-none) > nothing*scale
+}
+
+// meanOf is the plain mean, of infinities too.
+func meanOf(values []float64) float64 {
+	return sumOf(values) / float64(len(values))
 }
 
 // spread is the deviation that an interval rests on.
@@ -323,12 +357,12 @@ func kindOf(e plan.Effect) EffectKind {
 	return MainEffect
 }
 
-// where is the fixed levels of an effect, without the workload's, which
-// Finding.Workload holds.
-func (j *judge) where(e plan.Effect) record.Cell {
+// where is the fixed levels of an effect, without the workload's where
+// Finding.Workload holds it: a measure of the hosts has none of its own.
+func (j *judge) where(key sampleKey, e plan.Effect) record.Cell {
 	var out record.Cell
 	for _, l := range e.Where {
-		if l.Factor != plan.WorkloadFactor {
+		if l.Factor != plan.WorkloadFactor || key.workload == "" {
 			out = append(out, l)
 		}
 	}

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"bakeoff/plan"
@@ -193,7 +194,23 @@ func (a *analyst) commands() []string {
 			}
 		}
 	}
-	return append(out, "bakeoff verify "+a.run.Manifest.ID)
+	return append(out, "bakeoff verify "+shellLine([]string{runFolder(a.run.Manifest)}))
+}
+
+// defaultFolder is where bakeoff run makes its records.
+const defaultFolder = "runs"
+
+// runFolder is the run with the folder that its command made it in.
+func runFolder(m record.Manifest) string {
+	folder := defaultFolder
+	for i, word := range m.Command {
+		if of, ok := strings.CutPrefix(word, "--dir="); ok {
+			folder = of
+		} else if word == "--dir" && i+1 < len(m.Command) {
+			folder = m.Command[i+1]
+		}
+	}
+	return path.Join(folder, m.ID)
 }
 
 // shellLine writes a command so that a POSIX shell reads it back.

@@ -67,7 +67,7 @@ func TestPeakLimits(t *testing.T) {
 		}},
 		"disk": {want: "disk 97 % (sdb on client, server)", spoil: busy("disk.busy", "sdb", 0.97)},
 		"locks": {want: "locks 25 %", spoil: func(t *record.Trial, _ map[string][]record.Reading) {
-			t.Loads[0].Counters = []record.Counter{{Name: "lock_wait_row", Unit: "s", Open: 7, Close: 7 + 2.5*float64(users(t))}}
+			t.Loads[0].Counters = []record.Counter{{Name: "target.row_lock_time", Unit: "s", Open: 7, Close: 7 + 2.5*float64(users(t))}}
 		}},
 		"full": {more: ", trials: 5", want: "none that telemetry shows"},
 		"end":  {more: "", want: "the end of the range, 32: more might do better"},

@@ -133,6 +133,9 @@ type Finding struct {
 	// ImprovementPercent is by the product's definition: positive is better.
 	ImprovementPercent *float64 `json:"improvement_percent,omitempty"`
 
+	// Coarse says why repetition tells too little, "" where it does not.
+	Coarse string `json:"coarse,omitempty"`
+
 	SecondOpinion string           `json:"second_opinion,omitempty"` // exact signed-rank, bootstrap: labelled checks
 	Verdict       Verdict          `json:"verdict"`
 	NeededN       int              `json:"needed_n,omitempty"` // blocks a new run would need, where inconclusive

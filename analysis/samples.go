@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"bakeoff/plan"
 	"bakeoff/record"
@@ -101,7 +103,10 @@ type contrast struct {
 	log     bool
 	// low and high are what the printed digits leave open, on the same scale.
 	low, high []float64
-	trials    []record.TrialID
+	// bareLow and bareHigh are the same, with the digits of the values
+	// themselves where none were printed.
+	bareLow, bareHigh []float64
+	trials            []record.TrialID
 }
 
 // contrast computes an effect in every block that has all its cells. The scale
@@ -120,8 +125,10 @@ func (s *samples) contrast(key sampleKey, e plan.Effect) contrast {
 		base, against := sides(e, value, c.log)
 		c.blocks, c.values = append(c.blocks, block), append(c.values, v)
 		c.base, c.against = append(c.base, base), append(c.against, against)
-		low, high := s.printedEnds(key, block, c)
+		low, high := s.printedEnds(key, block, c, printedHalfWidth)
 		c.low, c.high = append(c.low, low), append(c.high, high)
+		low, high = s.printedEnds(key, block, c, bareHalfWidth)
+		c.bareLow, c.bareHigh = append(c.bareLow, low), append(c.bareHigh, high)
 		for _, t := range e.Terms {
 			if o, _ := s.at(key, block, t.Cell); o.Trial != "" && !slices.Contains(c.trials, o.Trial) {
 				c.trials = append(c.trials, o.Trial)
@@ -156,13 +163,10 @@ func sides(e plan.Effect, value func(record.Cell) (float64, bool), log bool) (ba
 // printedEnds is how small and how large the effect can be when every value is
 // anywhere within half a unit of its last printed digit: interval arithmetic,
 // since the values are independent.
-func (s *samples) printedEnds(key sampleKey, block int, c contrast) (low, high float64) {
+func (s *samples) printedEnds(key sampleKey, block int, c contrast, halfOf func(record.Observation) (float64, bool)) (low, high float64) {
 	for _, t := range c.effect.Terms {
 		o, _ := s.at(key, block, t.Cell)
-		half := 0.0
-		if o.HalfWidth != nil {
-			half = *o.HalfWidth
-		}
+		half, _ := halfOf(o)
 		least, most := o.Value-half, o.Value+half
 		if c.log {
 			least, most = math.Log(max(least, 0)), math.Log(most)
@@ -173,6 +177,16 @@ func (s *samples) printedEnds(key sampleKey, block int, c contrast) (low, high f
 		low, high = low+t.Weight*least, high+t.Weight*most
 	}
 	return low, high
+}
+
+// bareHalfWidth is half a unit of the last printed digit or, where nothing was
+// printed, of the last decimal of the value; of a whole number, half of one.
+func bareHalfWidth(o record.Observation) (float64, bool) {
+	if half, ok := printedHalfWidth(o); ok {
+		return half, true
+	}
+	_, fraction, _ := strings.Cut(strconv.FormatFloat(o.Value, 'f', -1, 64), ".")
+	return 0.5 * math.Pow(10, -float64(len(fraction))), true
 }
 
 // largestLog is the logarithm of the largest ratio that is written: some 1e299. An

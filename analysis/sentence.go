@@ -156,6 +156,9 @@ func verdictText(f Finding) string {
 	case Equivalent:
 		return fmt.Sprintf(": equivalent, no difference of more than %s", margin)
 	case Inconclusive:
+		if f.Coarse != "" {
+			return ": inconclusive, " + f.Coarse
+		}
 		return ": inconclusive" + neededText(f)
 	case Invalid:
 		return ": invalid, " + firstHard(f.Warnings)

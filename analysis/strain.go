@@ -35,9 +35,11 @@ func strainKinds() []struct {
 	}{{"generator", 0.9}, {"server CPU", 0.9}, {"disk", 0.9}, {"link", 0.9}, {"locks", 0.2}}
 }
 
-// lockWait begins the names of engines' counters of the seconds that sessions
-// waited for locks.
-const lockWait = "lock_wait"
+// waitsForLocks says whether a counter is of the seconds that sessions waited for
+// locks or, on a target with one writer, for their turn.
+func waitsForLocks(c record.Counter) bool {
+	return c.Unit == "s" && (strings.Contains(c.Name, "lock_time") || strings.Contains(c.Name, "lock_wait") || strings.HasSuffix(c.Name, "connection_wait"))
+}
 
 // strain measures how near to its limits everything was. Flows are those of the
 // trial.
@@ -144,7 +146,7 @@ func (d *trialData) lockStrain() (out []strainPart) {
 	for _, l := range d.trial.Loads {
 		waited, found := 0.0, false
 		for _, c := range l.Counters {
-			if strings.HasPrefix(c.Name, lockWait) && c.Unit == "s" {
+			if waitsForLocks(c) {
 				waited, found = waited+c.Close-c.Open, true
 			}
 		}

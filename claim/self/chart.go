@@ -215,7 +215,7 @@ func (a *auditor) forestChart(s *sheet, n *node, key measureKey) {
 		}
 		margin = x.margin
 		label := x.effect.Factor + ": " + x.effect.Against + " against " + x.effect.Base
-		if where := fixedLevels(x.effect.Effect); len(where) > 0 {
+		if where := x.fixed(); len(where) > 0 {
 			label += " at " + where.Key()
 		}
 		labels = append(labels, label)

@@ -3,6 +3,7 @@ package self
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -319,8 +320,24 @@ func (a *auditor) auditCommands() {
 		}
 	}
 	s := newSheet("the commands", a.report.at("commands"))
-	s.names(a.report.at("commands"), "commands", append(want, "bakeoff verify "+a.run.Manifest.ID))
+	s.names(a.report.at("commands"), "commands", append(want, "bakeoff verify "+shellText([]string{a.folder()})))
 	a.add(s)
+}
+
+// folder is the run with the folder that its command line names, runs where it
+// names none.
+func (a *auditor) folder() string {
+	in := "runs"
+	line := a.run.Manifest.Command
+	for i := range line {
+		switch {
+		case strings.HasPrefix(line[i], "--dir="):
+			in = strings.TrimPrefix(line[i], "--dir=")
+		case i > 0 && line[i-1] == "--dir":
+			in = line[i]
+		}
+	}
+	return path.Join(in, a.run.Manifest.ID)
 }
 
 // shellText writes a command as a POSIX shell reads it.

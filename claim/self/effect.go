@@ -74,7 +74,11 @@ type contrastView struct {
 	blocks        []int
 	values        []float64
 	base, against []float64 // the two sides
-	trials        []record.TrialID
+	// least and most are what the printed digits leave open of the values.
+	least, most []float64
+	// the same by the values' own digits, where none were printed
+	bareLeast, bareMost []float64
+	trials              []record.TrialID
 }
 
 // contrast works an effect out in every block that has all its cells.
@@ -99,6 +103,10 @@ func (g *grid) contrast(key measureKey, e effectView) contrastView {
 		}
 		c.blocks, c.values = append(c.blocks, block), append(c.values, against-base)
 		c.base, c.against = append(c.base, base), append(c.against, against)
+		least, most := c.openOver(byCell, e, func(v gridValue) float64 { return v.open })
+		c.least, c.most = append(c.least, least), append(c.most, most)
+		least, most = c.openOver(byCell, e, gridValue.bareOpen)
+		c.bareLeast, c.bareMost = append(c.bareLeast, least), append(c.bareMost, most)
 		for _, cell := range cells {
 			if id := byCell[cell].trial; !slices.Contains(c.trials, id) {
 				c.trials = append(c.trials, id)
@@ -119,6 +127,33 @@ func (c contrastView) meanOver(byCell map[string]gridValue, cells []string) floa
 		}
 	}
 	return meanOf(values)
+}
+
+// openOver is how small and how large an effect may be in a block, when each
+// value is anywhere within half a unit of its last printed digit.
+func (c contrastView) openOver(byCell map[string]gridValue, e effectView, open func(gridValue) float64) (least, most float64) {
+	for _, side := range []struct {
+		cells []string
+		sign  float64
+	}{{e.new, 1}, {e.old, -1}, {e.newBase, -1}, {e.oldBase, 1}} {
+		if len(side.cells) == 0 {
+			continue
+		}
+		lows, highs := map[string]gridValue{}, map[string]gridValue{}
+		for _, cell := range side.cells {
+			v := byCell[cell]
+			lows[cell], highs[cell] = gridValue{value: v.value - open(v)}, gridValue{value: v.value + open(v)}
+			if c.log {
+				lows[cell] = gridValue{value: max(v.value-open(v), 0)}
+			}
+		}
+		low, high := c.meanOver(lows, side.cells), c.meanOver(highs, side.cells)
+		if side.sign < 0 {
+			low, high = -high, -low
+		}
+		least, most = least+low, most+high
+	}
+	return least, most
 }
 
 // whole maps a value to the scale of a finding: a ratio, of at most e^690, or a
@@ -219,7 +254,9 @@ type expected struct {
 	value     float64
 	low, high float64
 	ending    ending
-	improved  *float64 // percent
+	// coarse is true where the digits leave more open than repetition does.
+	coarse   bool
+	improved *float64 // percent
 }
 
 func (x *expected) n() int { return len(x.contrast.values) }
@@ -279,6 +316,20 @@ func (a *auditor) work(x *expected) {
 		half := x.basis.half(x.n(), alpha)
 		x.low, x.high = c.whole(mean-half), c.whole(mean+half)
 		x.ending = endingOf(half, alpha, c.log)
+	}
+	leastOf, mostOf := c.least, c.most
+	scale := max(math.Abs(x.value), 1)
+	if !c.log {
+		scale = max(math.Abs(c.whole(meanOf(c.base))), math.Abs(c.whole(meanOf(c.against))))
+	}
+	if x.n() > 1 && x.high-x.low <= 1e-9*scale && math.Abs(x.value-c.whole(0)) > 1e-9*scale {
+		leastOf, mostOf = c.bareLeast, c.bareMost
+	}
+	least, most := c.whole(plainMean(leastOf)), c.whole(plainMean(mostOf))
+	if x.n() == 1 {
+		x.low, x.high = least, most
+	} else if least < most && (least < x.low || most > x.high) {
+		x.low, x.high, x.coarse = min(least, x.low), max(most, x.high), true
 	}
 	x.base, x.against = c.whole(meanOf(c.base)), c.whole(meanOf(c.against))
 	x.improved = x.improvement()

@@ -112,6 +112,15 @@ func fixedLevels(e plan.Effect) (out record.Cell) {
 	return out
 }
 
+// fixed are the levels that a finding holds: the workload's too, where it is of a
+// measure of the hosts, which has no workload of its own.
+func (x *expected) fixed() record.Cell {
+	if x.key.workload == "" {
+		return x.effect.Where
+	}
+	return fixedLevels(x.effect.Effect)
+}
+
 // cellKey is the key of a printed cell: factor=level, joined by ", ".
 func cellKey(n *node) string {
 	var cell record.Cell
@@ -263,9 +272,10 @@ func (a *auditor) findingSubject(s *sheet, n *node, x *expected) {
 	s.same(n.at("factor"), "factor", e.Factor)
 	s.same(n.at("base"), "base", e.Base)
 	s.same(n.at("against"), "against", e.Against)
+	s.speaks(n.at("coarse"), "coarse")
 	s.same(n.at("measure"), "measure", x.key.measure)
 	s.same(n.at("workload"), "workload", a.workloadName(x.key.workload))
-	if got, want := cellKey(n.at("where")), fixedLevels(e.Effect).Key(); got != want {
+	if got, want := cellKey(n.at("where")), x.fixed().Key(); got != want {
 		s.fault("where is printed as %q; the plan says %q", got, want)
 	}
 	tellCell(n.at("where"))
@@ -300,6 +310,12 @@ func (a *auditor) findingVerdict(s *sheet, n *node, x *expected, warnings []obje
 	switch {
 	case slices.Contains(right, analysis.Inconclusive) && got == analysis.Inconclusive && x.primary:
 		least, most := x.neededBlocks()
+		if x.coarse {
+			least, most = 0, 0
+		}
+		if m == nil && most == 0 {
+			return
+		}
 		s.countIn(m, "the blocks that a new run needs", least, most)
 	case m != nil:
 		m.told = true

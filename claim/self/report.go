@@ -262,6 +262,7 @@ type grid struct {
 
 type gridValue struct {
 	value float64
+	open  float64 // that the printed digits leave open, to either side
 	trial record.TrialID
 }
 
@@ -280,11 +281,31 @@ func (a *auditor) grid(role record.Role) *grid {
 				g.values[key][t.Block] = map[string]gridValue{}
 			}
 			if _, taken := g.values[key][t.Block][t.Cell.Key()]; !taken {
-				g.values[key][t.Block][t.Cell.Key()] = gridValue{value, t.ID}
+				g.values[key][t.Block][t.Cell.Key()] = gridValue{value, a.openOf(t.ID, key), t.ID}
 			}
 		}
 	}
 	return g
+}
+
+// bareOpen is what the printed digits leave open, or where none were printed the
+// last decimal of the value itself; of a whole number, half of one.
+func (v gridValue) bareOpen() float64 {
+	if v.open > 0 {
+		return v.open
+	}
+	return halfDigit(strconv.FormatFloat(v.value, 'f', -1, 64))
+}
+
+// openOf is half a unit of the last digit that a figure was printed with.
+func (a *auditor) openOf(id record.TrialID, key measureKey) float64 {
+	for _, o := range a.observed[id] {
+		if o.Workload == key.workload && o.Measure == key.measure {
+			share, _ := openByDigits(o)
+			return share * math.Abs(o.Value)
+		}
+	}
+	return 0
 }
 
 // blocks lists the blocks in which a measure was observed.

@@ -66,7 +66,7 @@ func (x *expected) sidePieces(of func(float64, string) truth) []piece {
 		out = append(out, saysNumber("the value compared", of(x.against, x.unit)), saysNumber("the base's value", of(x.base, x.unit)))
 	}
 	out = append(out, saysWords(e.Factor, e.Base)...)
-	return append(out, saysWords(whereNames(fixedLevels(e.Effect))...)...)
+	return append(out, saysWords(whereNames(x.fixed())...)...)
 }
 
 // interactionPieces are the effect of one factor at either level of the other.
@@ -134,25 +134,56 @@ func (a *auditor) auditAnswer() {
 		a.add(s)
 		return
 	}
-	pieces, counts := []piece(nil), map[string]int{}
-	for i, n := range a.primaryFindings() {
-		if i == 0 {
-			pieces = a.sentencePieces(wanted[0], a.findingWarnings(wanted[0], n), wholeIn(n, "needed_n"))
-			s.says(m, "the answer", strings.TrimSuffix(n.str("sentence"), "."))
-		}
-		counts[n.str("verdict")]++
+	findings := a.primaryFindings()
+	if len(wanted) == 1 && len(findings) == 1 {
+		n := findings[0]
+		s.speaks(m, "the answer", a.sentencePieces(wanted[0], a.findingWarnings(wanted[0], n), wholeIn(n, "needed_n"))...)
+		s.says(m, "the answer", n.str("sentence"))
+		a.add(s)
+		return
 	}
-	if len(wanted) > 1 {
-		pieces = append(pieces, saysNumber("the number of comparisons", countTruth(len(wanted))))
-		for _, v := range []analysis.Verdict{analysis.Better, analysis.Worse, analysis.Equivalent, analysis.Inconclusive, analysis.Invalid} {
-			if c := counts[string(v)]; c > 0 {
-				pieces = append(pieces, saysNumber("the number of verdicts "+string(v), countTruth(c)))
-				s.says(m, "the answer", fmt.Sprintf("%d %s", c, v))
+	pieces := []piece{saysNumber("the number of comparisons", countTruth(len(wanted)))}
+	var named []piece
+	for _, v := range []analysis.Verdict{analysis.Better, analysis.Worse, analysis.Equivalent, analysis.Inconclusive, analysis.Invalid} {
+		var of []*expected
+		for i, n := range findings {
+			if i < len(wanted) && n.str("verdict") == string(v) {
+				of = append(of, wanted[i])
 			}
 		}
+		if len(of) > 0 {
+			pieces = append(pieces, saysNumber("the number of verdicts "+string(v), countTruth(len(of))))
+			s.says(m, "the answer", fmt.Sprintf("%d %s", len(of), v))
+			named = append(named, a.namedPieces(of, len(wanted) <= 4)...)
+		}
 	}
-	s.speaks(m, "the answer", pieces...)
+	s.speaks(m, "the answer", append(pieces, named...)...)
 	a.add(s)
+}
+
+// namedPieces are the comparisons of one verdict as the answer names them.
+func (a *auditor) namedPieces(of []*expected, intervals bool) (out []piece) {
+	const named = 6
+	for _, x := range of[:min(len(of), named)] {
+		value := func(v float64, unit string) truth { return truth{value: v, unit: unit, slack: x.contrast.slack()} }
+		unit := "x"
+		if !x.contrast.log {
+			unit = x.unit
+		}
+		out = append(out, saysWords(a.workloadName(x.key.workload), x.key.measure, x.effect.Factor, x.effect.Against, x.effect.Base)...)
+		out = append(out, saysWords(whereNames(x.fixed())...)...)
+		if x.n() > 0 && x.effect.Kind != plan.Interaction {
+			out = append(out, x.differencePieces(value, unit)...)
+		}
+		if x.n() > 0 && intervals {
+			out = append(out, saysNumber("the ratio", value(x.value, unit)), saysNumber("the confidence", percentTruth(x.level)), saysNumber("the interval's low end", value(x.low, unit)),
+				saysNumber("the interval's high end", value(x.high, unit)), saysNumber("the number of blocks", countTruth(x.n())))
+		}
+	}
+	if more := len(of) - named; more > 0 {
+		out = append(out, saysNumber("the number of further comparisons", countTruth(more)))
+	}
+	return out
 }
 
 func (a *auditor) primaryFindings() (out []*node) {

@@ -44,7 +44,8 @@ func (v *trialView) strains() (out []strained) {
 		}
 		waited, told := 0.0, false
 		for _, c := range l.Counters {
-			if strings.HasPrefix(c.Name, "lock_wait") && c.Unit == "s" {
+			waits := slices.ContainsFunc([]string{"lock_time", "lock_wait"}, func(w string) bool { return strings.Contains(c.Name, w) }) || strings.HasSuffix(c.Name, "connection_wait")
+			if waits && c.Unit == "s" {
 				waited, told = waited+c.Close-c.Open, true
 			}
 		}

@@ -38,7 +38,7 @@ func wrongs() map[string]struct {
 		"another base":        {func(r object) { finding(r, 0)["base"] = "v2" }, "v1 - v2: subject"},
 		"a finding left out":  {func(r object) { r["findings"] = r["findings"].([]any)[1:] }, "findings on primary measures"},
 		"a finding twice":     {func(r object) { r["findings"] = append(r["findings"].([]any), finding(r, 0)) }, "result.findings["},
-		"the answer":          {func(r object) { replace(r, "answer", "ops/s", "ops/h") }, "the answer"},
+		"the answer":          {func(r object) { replace(r, "answer", "Of 2 comparisons", "Of 3 comparisons") }, "the answer"},
 		"a trial left out":    {func(r object) { r["trials"] = r["trials"].([]any)[1:] }, "trials"},
 		"a trial not counted": {func(r object) { first(r, "trials")["counted"] = false }, "trial 0001"},
 		"a warning left out":  {func(r object) { finding(r, 0)["warnings"] = []any{} }, "v1 - v2: warnings"},
