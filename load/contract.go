@@ -315,6 +315,11 @@ type (
 	Artifacter interface {
 		Artifacts() map[string][]byte
 	}
+	// A Forecaster can say, before Prepare, what Prepare will load; nil where it
+	// loads nothing. It contacts nothing.
+	Forecaster interface {
+		Forecast() *record.DataSet
+	}
 	// A Fingerprinter can say what state the data set is in now.
 	Fingerprinter interface {
 		Fingerprint(ctx context.Context) (record.DataSet, error)

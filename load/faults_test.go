@@ -227,6 +227,25 @@ func TestDeadlineOfWork(t *testing.T) {
 	}
 }
 
+// TestNothingIsWaitedForAfterTheDeadline: a command that hangs ends with its
+// deadline, whatever time an operation may take.
+func TestNothingIsWaitedForAfterTheDeadline(t *testing.T) {
+	for name, f := range map[string]*fake{
+		"batched":  batched(func(spec Spec) *echo { return &echo{clock: spec.Clock, delay: time.Hour} }),
+		"blocking": blocking(1, func(ctx context.Context, _ *Op) error { <-ctx.Done(); return ctx.Err() }),
+	} {
+		f.shape.Done = true
+		spec := short()
+		spec.Common.Deadline, spec.Common.OpTimeout, spec.Common.DrainTime = 60*time.Millisecond, time.Hour, time.Hour
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, err := opened(t, f, spec, Env{}).Measure(ctx, nil)
+		if ctx.Err() != nil || !errors.Is(err, errDeadline) {
+			t.Errorf("%s: %v, want it to end with its deadline", name, err)
+		}
+	}
+}
+
 func TestDrainThatIsTooShort(t *testing.T) {
 	f := batched(func(spec Spec) *echo { return &echo{clock: spec.Clock, delay: 10 * time.Second} })
 	spec := short()

@@ -148,6 +148,9 @@ func (m *measurement) watch() error {
 		return nil
 	}
 	m.closing = m.snapshot("closes")
+	if m.shape.Done {
+		return m.stop(nil) // work that is not done by its deadline has failed: nothing is waited for
+	}
 	switch m.wait(e.close + m.job.drain) {
 	case cancelled:
 		return m.stop(context.Cause(m.ctx))

@@ -176,6 +176,15 @@ func (r *Running) schedule() *Schedule {
 	}
 }
 
+// Forecast is what Prepare will load, as far as the engine knows beforehand; nil
+// where it loads nothing.
+func (r *Running) Forecast() *record.DataSet {
+	if f, ok := r.session.(Forecaster); ok {
+		return f.Forecast()
+	}
+	return nil
+}
+
 // Prepare brings the data set to its starting state. It returns nil where the
 // load has none.
 func (r *Running) Prepare(ctx context.Context, progress func(Progress)) (*record.DataSet, error) {

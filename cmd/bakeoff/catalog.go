@@ -43,14 +43,19 @@ func (catalog) Engines() []plan.Engine {
 // tryOpen has the engine judge a workload's parameters. Opening a session
 // contacts nothing.
 func tryOpen(e load.Engine, w plan.Workload) error {
-	session, err := e.Open(context.Background(), load.Spec{
-		Workload: w.Name, Part: load.Source, Engine: w.Engine, Target: w.Target, Parameters: w.Parameters,
-		Common: load.Common{Workers: w.Workers},
-	})
+	session, err := e.Open(context.Background(), trialSpec(w))
 	if err != nil {
 		return err
 	}
 	return session.Close()
+}
+
+// trialSpec is a workload as an engine is asked about it beforehand.
+func trialSpec(w plan.Workload) load.Spec {
+	return load.Spec{
+		Workload: w.Name, Part: load.Source, Engine: w.Engine, Target: w.Target, Parameters: w.Parameters,
+		Common: load.Common{Workers: w.Workers},
+	}
 }
 
 // targeted says which engines need a service or a target.

@@ -206,6 +206,12 @@ func runLoad(ctx context.Context, env *osenv.Env, e load.Engine, spec load.Spec,
 	}
 	defer func() { err = errors.Join(err, running.Close()) }()
 	live := liveLine{env: env}
+	if text := forecast(running.Forecast(), machineMemory()); text != "" {
+		if slices.ContainsFunc(e.Describe().Parameters, func(p load.Parameter) bool { return p.Name == "preload" }) {
+			text += " (--preload none leaves that out)"
+		}
+		fmt.Fprintln(env.Stderr, text)
+	}
 	if _, err := running.Prepare(ctx, live.show); err != nil {
 		return false, err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/google/renameio/v2"
 
@@ -24,6 +25,8 @@ import (
 type liveLine struct {
 	env     *osenv.Env
 	pending bool
+	began   time.Time // of preparing
+	told    time.Time // when a plain line last told of it
 }
 
 // show prints one second of a load.
@@ -35,14 +38,35 @@ func (l *liveLine) show(p load.Progress) {
 			unit.FormatSI(float64(iv.Completed)/iv.Seconds, "ops/s", 4), nanos(iv.P50), nanos(iv.P99))
 		text += optional("misses", iv.Misses) + optional("failed", iv.Failed) + optional("timed out", iv.TimedOut)
 	}
+	if p.Phase == "prepare" {
+		text += l.timeLeft(p.Fraction)
+	}
 	if l.env.Terminal {
 		fmt.Fprintf(l.env.Stderr, "\r\x1b[K%s", text)
 		l.pending = true
 		return
 	}
-	if iv.Seconds > 0 {
+	if now := l.env.Clock.Now(); iv.Seconds > 0 || now.Sub(l.told) >= tellEvery {
+		l.told = now
 		fmt.Fprintln(l.env.Stderr, text)
 	}
+}
+
+// tellEvery is how often a plain line tells how far the preparing is.
+const tellEvery = 10 * time.Second
+
+// timeLeft says how long it takes to prepare the rest, once that can be told.
+func (l *liveLine) timeLeft(fraction float64) string {
+	now := l.env.Clock.Now()
+	if l.began.IsZero() {
+		l.began, l.told = now, now
+	}
+	spent := now.Sub(l.began)
+	if fraction <= 0 || spent < time.Second {
+		return ""
+	}
+	left := time.Duration(float64(spent) * (1 - fraction) / fraction)
+	return fmt.Sprintf("  (%s left)", left.Round(time.Second))
 }
 
 // end leaves the last line standing.

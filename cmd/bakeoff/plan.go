@@ -44,6 +44,9 @@ func newPlanCheck() *cobra.Command {
 					return err
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%s: good: %d cells, %s\n%s: expected to take %s\n", name, len(p.Cells()), p.Hash, name, expected(e))
+				for _, text := range forecasts(p) {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", name, text)
+				}
 			}
 			return nil
 		},

@@ -106,6 +106,11 @@ func (f *runFlags) measure(ctx context.Context, env *osenv.Env, p *plan.Plan, ho
 	if err != nil {
 		return run.Summary{}, err
 	}
+	if !f.json {
+		for _, text := range forecasts(p) {
+			fmt.Fprintln(env.Stderr, text)
+		}
+	}
 	progress := newProgress(env, p, f.json)
 	config.Progress = progress.show
 	ctx, stop, done := interrupts(ctx)

@@ -133,6 +133,15 @@ func (s *session) prepare(ctx context.Context, progress func(float64)) (*record.
 	return &set, err
 }
 
+// Forecast is the data set where it is to be loaded.
+func (s *session) Forecast() *record.DataSet {
+	if s.c.preload != "all" {
+		return nil
+	}
+	set := s.c.dataSet()
+	return &set
+}
+
 // Verify reads keys back after the window and checks their values.
 func (s *session) Verify(ctx context.Context) error {
 	if !s.c.verify {
