@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/netip"
@@ -96,7 +97,8 @@ func (l *Lab) nextHop(node string, addr netip.Addr) (next string, mtu int, ok bo
 
 // Print writes what the lab is.
 func (l *Lab) Print(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var text bytes.Buffer
+	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, n := range l.Nodes {
 		kind := "host"
 		if n.Router {
@@ -119,7 +121,15 @@ func (l *Lab) Print(w io.Writer) error {
 		}
 		fmt.Fprintf(t, "path %s to %s\t%s\t%s\tMTU %d\t\n", p.From, p.To, p.Address, strings.Join(p.Nodes, ", "), p.MTU)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(text.String()) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func addressText(e End) string {
