@@ -55,7 +55,7 @@ func (d *database) loadOnce(ctx context.Context, conn *sql.Conn, c tpcc.Chunk) (
 		load = d.insertRows
 	}
 	rows, err := load(ctx, conn, c)
-	if isCode(err, errLocalForbidden, errLocalDisabled) && !d.noLocal.Swap(true) {
+	if isCode(err, errLocalForbidden, errLocalDisabled, errLocalRefused) && !d.noLocal.Swap(true) {
 		rows, err = d.insertRows(ctx, conn, c)
 	}
 	if err != nil {

@@ -20,8 +20,9 @@ const (
 	errLockWaitTimeout = 1205
 	errDeadlock        = 1213
 	errRecordChanged   = 1020 // MariaDB with innodb_snapshot_isolation
-	errLocalForbidden  = 1148 // LOAD DATA LOCAL, MariaDB and MySQL 5
+	errLocalForbidden  = 1148 // LOAD DATA LOCAL, by older versions
 	errLocalDisabled   = 3948 // the same, MySQL 8
+	errLocalRefused    = 4166 // the same, MariaDB
 )
 
 func isCode(err error, codes ...uint16) bool {

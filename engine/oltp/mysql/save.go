@@ -95,9 +95,13 @@ func (d *database) copyTables(ctx context.Context, from, to string) error {
 		return err
 	}
 	if files == nil {
-		return d.each(ctx, func(name string) error { return d.copyRows(ctx, from, to, name) })
+		return d.copyAllRows(ctx, from, to)
 	}
 	return files.copy(ctx)
+}
+
+func (d *database) copyAllRows(ctx context.Context, from, to string) error {
+	return d.each(ctx, func(name string) error { return d.copyRows(ctx, from, to, name) })
 }
 
 // each does something for every table, for several at a time.
