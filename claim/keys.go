@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"bakeoff/plan"
+	"bakeoff/internal/spelling"
 )
 
 // placed is an error at a node of its own, inside what is being read.
@@ -96,7 +96,7 @@ func kindOf(n *yaml.Node) string {
 
 // meant suggests the name that was probably meant, nothing where none is near.
 func meant(s string, names []string) string {
-	if near := plan.Nearest(s, names); near != "" {
+	if near := spelling.Nearest(s, names); near != "" {
 		return "; did you mean " + near + "?"
 	}
 	return ""

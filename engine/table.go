@@ -17,8 +17,11 @@ import (
 	olapsqlite "bakeoff/engine/olap/sqlite"
 	"bakeoff/engine/oltp"
 	"bakeoff/engine/oltp/mysql"
+	"bakeoff/engine/oltp/oracle"
 	"bakeoff/engine/oltp/postgres"
 	"bakeoff/engine/oltp/sqlite"
+	"bakeoff/engine/oltp/sqlserver"
+	"bakeoff/internal/spelling"
 	"bakeoff/load"
 )
 
@@ -31,7 +34,7 @@ func Table() []load.Engine {
 		net.Engine{},
 		http.Engine{},
 		olap.New(olapsqlite.Target{}, olappostgres.Target{}, olapmysql.Target{}, duckdb.Target{}),
-		oltp.New(sqlite.Target{}, postgres.Target{}, mysql.Target{}),
+		oltp.New(sqlite.Target{}, postgres.Target{}, mysql.Target{}, sqlserver.Target{}, oracle.Target{}),
 	}
 }
 
@@ -44,7 +47,7 @@ func Lookup(name string) (load.Engine, error) {
 		}
 		names = append(names, e.Name())
 	}
-	if near := load.Nearest(name, names); near != "" {
+	if near := spelling.Nearest(name, names); near != "" {
 		return nil, fmt.Errorf("unknown engine %q: did you mean %q?", name, near)
 	}
 	return nil, fmt.Errorf("unknown engine %q: expected one of %s", name, strings.Join(names, ", "))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"bakeoff/internal/spelling"
 	"bakeoff/unit"
 )
 
@@ -63,7 +64,7 @@ func unknownParameter(engine string, d Description, name string) error {
 	if len(names) == 0 {
 		return fmt.Errorf("engine %s: unknown parameter %q: it takes none of its own", engine, name)
 	}
-	if near := Nearest(name, names); near != "" {
+	if near := spelling.Nearest(name, names); near != "" {
 		return fmt.Errorf("engine %s: unknown parameter %q: did you mean %q?", engine, name, near)
 	}
 	return fmt.Errorf("engine %s: unknown parameter %q: it takes %s", engine, name, strings.Join(names, ", "))
@@ -174,7 +175,7 @@ func parseEnum(p Parameter, text string) (any, error) {
 	if slices.Contains(p.Values, text) {
 		return text, nil
 	}
-	if near := Nearest(text, p.Values); near != "" {
+	if near := spelling.Nearest(text, p.Values); near != "" {
 		return nil, fmt.Errorf("found %q: did you mean %q?", text, near)
 	}
 	return nil, fmt.Errorf("found %q, expected %s", text, expected(p))

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 )
 
 func described() Description {
@@ -194,28 +192,6 @@ func TestFlagsGiveTheSameAsAPlan(t *testing.T) {
 	if u := flags[0].Usage(); !strings.Contains(u, "uniform, zipf") || flags[0].Type() != "enum" {
 		t.Errorf("usage %q, type %q", u, flags[0].Type())
 	}
-}
-
-func TestNearest(t *testing.T) {
-	names := []string{"pipeline", "pattern", "keys"}
-	for _, c := range []struct{ name, want string }{
-		{"pipelin", "pipeline"}, {"pipelnie", "pipeline"}, {"patern", "pattern"}, {"kesy", "keys"}, {"cheese", ""}, {"", ""},
-	} {
-		if got := Nearest(c.name, names); got != c.want {
-			t.Errorf("Nearest(%q) = %q, want %q", c.name, got, c.want)
-		}
-	}
-}
-
-func TestEditDistanceIsAMetricNearZero(t *testing.T) {
-	word := rapid.StringMatching(`[a-c]{0,6}`)
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := word.Draw(t, "a"), word.Draw(t, "b")
-		d := editDistance(a, b)
-		if d != editDistance(b, a) || (d == 0) != (a == b) || d > max(len(a), len(b)) {
-			t.Fatalf("distance of %q and %q is %d", a, b, d)
-		}
-	})
 }
 
 // FuzzParams reads any text as a parameter of any type: what is taken reads back

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"bakeoff/internal/spelling"
 )
 
 // An Error is one thing wrong with a plan file, and how to mend it.
@@ -124,45 +126,6 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// Nearest returns the name that s was probably meant to be, "" where none is near.
-func Nearest(s string, names []string) string {
-	best, least := "", len(s)/3+2
-	for _, n := range names {
-		if d := distance(strings.ToLower(s), strings.ToLower(n)); d < least {
-			best, least = n, d
-		}
-	}
-	return best
-}
-
-// distance is the number of letters to insert, delete, change or swap with
-// their neighbour that turn a into b (Damerau's restricted edit distance).
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row := make([]int, len(b)+1)
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := last[j-1]
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			row[j] = min(change, last[j]+1, row[j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
-}
-
 // oneOf lists names as a choice: "a, b or c".
 func oneOf(names []string) string {
 	switch len(names) {
@@ -179,11 +142,11 @@ const maxNames = 8
 
 // someOf lists what s may have been meant to be, the nearest first.
 func someOf(s string, names []string) string {
-	if near := Nearest(s, names); near != "" {
+	if near := spelling.Nearest(s, names); near != "" {
 		rest := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == near })
 		if len(names) > maxNames {
 			slices.SortStableFunc(rest, func(a, b string) int {
-				return cmp.Compare(distance(strings.ToLower(s), strings.ToLower(a)), distance(strings.ToLower(s), strings.ToLower(b)))
+				return cmp.Compare(spelling.Distance(strings.ToLower(s), strings.ToLower(a)), spelling.Distance(strings.ToLower(s), strings.ToLower(b)))
 			})
 		}
 		names = append([]string{near}, rest...)
@@ -201,7 +164,7 @@ func few(names []string) string {
 
 // meant suggests the nearest name, or nothing.
 func meant(s string, names []string) string {
-	if n := Nearest(s, names); n != "" {
+	if n := spelling.Nearest(s, names); n != "" {
 		return "did you mean " + n + "?"
 	}
 	return ""

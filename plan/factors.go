@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"bakeoff/internal/spelling"
 )
 
 // maxCells bounds the product of the factors' levels.
@@ -118,7 +120,7 @@ func (f *faults) missing(key string, l Level, have, want []string, other string)
 func misspelt(path string, have, want []string) string {
 	dot := strings.LastIndexByte(path, '.') + 1
 	for _, h := range have {
-		if last, same := strings.CutPrefix(h, path[:dot]); same && !slices.Contains(want, h) && Nearest(last, []string{path[dot:]}) != "" {
+		if last, same := strings.CutPrefix(h, path[:dot]); same && !slices.Contains(want, h) && spelling.Nearest(last, []string{path[dot:]}) != "" {
 			return h
 		}
 	}

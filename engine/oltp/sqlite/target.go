@@ -19,7 +19,7 @@ import (
 	"sync/atomic"
 
 	"bakeoff/engine/oltp"
-	"bakeoff/load"
+	"bakeoff/internal/spelling"
 	"bakeoff/unit"
 )
 
@@ -131,7 +131,7 @@ func (c *config) options(query string) error {
 }
 
 func unknownOption(name string, names []string) error {
-	if near := load.Nearest(name, names); near != "" {
+	if near := spelling.Nearest(name, names); near != "" {
 		return fmt.Errorf("there is no such option: did you mean %s?", near)
 	}
 	return fmt.Errorf("there is no such option: expected %s", strings.Join(names, ", "))
