@@ -16,6 +16,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"bakeoff/host"
 	"bakeoff/internal/osenv"
@@ -409,6 +410,32 @@ func TestOneAtATime(t *testing.T) {
 	}
 	if removed, err := k.Down(l.Name, false); err != nil || len(removed) != 0 {
 		t.Errorf("taken down twice: %v, %v", removed, err)
+	}
+}
+
+func TestWithoutRoot(t *testing.T) {
+	l, k := trial(t, twoHosts)
+	err := host.OnThread(func() error {
+		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		var none [2]unix.CapUserData
+		if err := unix.Capset(&header, &none[0]); err != nil {
+			return err
+		}
+		_, buildErr := k.Build(l)
+		_, downErr := k.Down(l.Name, false)
+		return errors.Join(buildErr, downErr)
+	})
+	if !errors.As(err, new(AllowedError)) || !strings.Contains(err.Error(), "needs root") || strings.Count(err.Error(), "\n") != 1 {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWithoutIPv6(t *testing.T) {
+	if err := a3(t).kernelHasAll(false); err == nil || !strings.Contains(err.Error(), "lab.yaml:22: client.addresses: found fd01::1/64 on a kernel without IPv6, expected IPv4 addresses") {
+		t.Errorf("got %v", err)
+	}
+	if err := a3(t).kernelHasAll(true); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -83,7 +83,7 @@ func (k *Keeper) Build(l *Lab) (*Built, error) {
 	if err := allowed(); err != nil {
 		return nil, err
 	}
-	if err := l.kernelHasAll(); err != nil {
+	if err := l.kernelHasAll(hasIPv6()); err != nil {
 		return nil, err
 	}
 	kept, err := openState(k.dir(), l.Name)
@@ -109,8 +109,8 @@ func (k *Keeper) Build(l *Lab) (*Built, error) {
 }
 
 // kernelHasAll says what the lab needs that this kernel lacks altogether.
-func (l *Lab) kernelHasAll() error {
-	if hasIPv6() {
+func (l *Lab) kernelHasAll(ipv6 bool) error {
+	if ipv6 {
 		return nil
 	}
 	for _, link := range l.Links {

@@ -2,9 +2,11 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,6 +70,85 @@ telemetry: {interval: 500ms, collectors: [cpu], processes: [postgres]}
 	if d, known := got.duration(); d != 12*time.Second || !known {
 		t.Errorf("duration %v, %t", d, known)
 	}
+}
+
+// TestSinksOpenFirst runs a plan whose source and sink are on two machines, with a
+// third one that has no load: it is watched as long as the others are at work.
+func TestSinksOpenFirst(t *testing.T) {
+	p := parse(t, `title: three machines
+hosts: {a: {agent: local}, b: {agent: local}, c: {agent: local}}
+services: {store: {host: c, command: [store], endpoint: "redis://192.0.2.1:6379"}}
+workloads: {w: {engine: net, source: a, sink: b, service: store, window: 10s, warmup: 2s}}
+primary: {throughput: {better: higher, margin: 5%}}
+repeat: {blocks: 1}
+`)
+	var mu sync.Mutex
+	var opened []string
+	cfg := newConfig(t, p, newFake())
+	cfg.Engines = func(string) (load.Engine, error) { return twoEnds{}, nil }
+	cfg.Agents = map[string]Agent{}
+	watching, measured := make(chan struct{}), make(chan struct{})
+	for _, name := range []string{"a", "b", "c"} {
+		agent := newFake()
+		agent.fault = func(ctx context.Context, method string, _ int) error {
+			switch {
+			case method == "OpenLoad":
+				mu.Lock()
+				defer mu.Unlock()
+				opened = append(opened, name+" "+string(agent.opened[0].Part))
+			case method == "Measure" && name == "c":
+				<-ctx.Done() // as an agent without a load does
+				close(measured)
+			case method == "Measure":
+				select {
+				case <-watching:
+				case <-measured:
+					t.Error("the watch ended before the load began")
+				}
+			}
+			return nil
+		}
+		cfg.Agents[name] = agent
+	}
+	cfg.Agents["c"] = watched{cfg.Agents["c"], watching}
+	s, err := Execute(t.Context(), cfg)
+	if err != nil || s.Outcome != Done {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if got := strings.Join(opened, ", "); got != "b sink, a observer, a source" {
+		t.Errorf("opened %s", got)
+	}
+	<-measured
+	ms, err := machines(p, cfg.Agents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &resolver{plan: p, machines: ms, engines: cfg.Engines, workDir: "/work"}
+	got, err := r.resolve(plan.Trial{Cell: p.Cells()[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{true, true, false} { // the service's machine reads the energy
+		if watch := got.jobs[ms[i]].Watch; watch.NoEnergy != want {
+			t.Errorf("watch on %s: %+v", ms[i].name, watch)
+		}
+	}
+}
+
+// watched is an agent that tells when its watch begins.
+type watched struct {
+	Agent
+	begun chan struct{}
+}
+
+func (w watched) Measure(ctx context.Context, spec WatchSpec, progress func(load.Progress)) (Measured, error) {
+	progress(load.Progress{Phase: phaseWatch})
+	close(w.begun)
+	m, err := w.Agent.Measure(ctx, spec, progress)
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return m, err
 }
 
 // TestOneMachineWithTwoNames runs a plan whose two hosts are one machine.
