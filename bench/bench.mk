@@ -3,9 +3,9 @@
 
 BENCHFLAGS ?=
 
-.PHONY: bench-driver bench-kv bench-http
+.PHONY: bench-driver bench-kv bench-http bench-oltp
 
-bench: bench-driver bench-kv bench-http
+bench: bench-driver bench-kv bench-http bench-oltp
 
 # the measuring loop's own cost, with an engine that does nothing
 bench-driver:
@@ -18,3 +18,8 @@ bench-kv:
 # the web engine against wrk, on nginx
 bench-http:
 	$(GO) run ./bench/http $(BENCHFLAGS)
+
+# the order-entry engine against HammerDB, go-tpc and pgbench, on PostgreSQL:
+# BENCHFLAGS="-hammerdb FOLDER -go-tpc FILE" for those that are not found by themselves
+bench-oltp:
+	$(GO) run ./bench/oltp $(BENCHFLAGS)

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// bench holds what all measurements share.
+type bench struct {
+	o      options
+	dir    string
+	binary string // of bakeoff
+	server *server
+}
+
+func newBench(ctx context.Context, o options) (*bench, error) {
+	if _, err := exec.LookPath("taskset"); err != nil {
+		return nil, fmt.Errorf("pinning the server and the generators needs taskset of util-linux: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "bench-oltp-")
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{o: o, dir: dir, binary: filepath.Join(dir, "bakeoff")}
+	build := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "./cmd/bakeoff")
+	build.Stderr = os.Stderr
+	err = build.Run()
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(dir, "tcl"), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "tcl", "pkgIndex.tcl"), []byte(tclPackages), 0o644)
+	}
+	if err == nil {
+		err = os.Mkdir(filepath.Join(dir, "pg"), 0o700)
+	}
+	if err == nil {
+		b.server, err = startServer(ctx, filepath.Join(dir, "pg"), o.serverCPU)
+	}
+	if err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *bench) close() {
+	b.server.stop()
+	_ = os.RemoveAll(b.dir)
+}
+
+// loadAll loads the databases, and prints how fast.
+func (b *bench) loadAll(ctx context.Context) error {
+	fmt.Printf("## Loading %d warehouses, rows a second\n\nTargets: 15 times HammerDB, 4 times go-tpc.\n\n| loader | rows/s | bakeoff's over it |\n|---|---|---|\n", b.o.warehouses)
+	var own float64
+	for _, l := range b.loaders() {
+		rate, err := l.load(ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.name, err)
+		}
+		if own == 0 {
+			own = rate
+		}
+		fmt.Printf("| %s | %.0f | %.2f |\n", l.name, rate, own/rate)
+	}
+	fmt.Println()
+	return nil
+}
+
+// result is one measurement.
+type result struct {
+	perMinute float64 // New-Orders, or pgbench's transactions
+	cpu       float64 // seconds a thousand of them
+}
+
+func (b *bench) compare(ctx context.Context, users int) error {
+	tools := b.tools()
+	results := make([][]result, len(tools))
+	for range b.o.rounds {
+		for i, t := range tools {
+			r, err := b.measure(ctx, t, users)
+			if err != nil {
+				return fmt.Errorf("%s with %d users: %w", t.name, users, err)
+			}
+			if b.o.verbose {
+				fmt.Fprintf(os.Stderr, "%s, %d users: %.0f a minute, %.4f CPU s a thousand\n", t.name, users, r.perMinute, r.cpu)
+			}
+			results[i] = append(results[i], r)
+		}
+	}
+	fmt.Printf("## %d users\n\nTargets: CPU at most 0.8 of HammerDB's with 2 users, 0.4 with 16, 0.1 of go-tpc's; NOPM within 10 %% of HammerDB's with its routines.\n\n", users)
+	fmt.Printf("| generator | New-Orders a minute | runs, lowest and highest | CPU s a thousand | bakeoff's (procedures) CPU over it | its NOPM over HammerDB's |\n|---|---|---|---|---|---|\n")
+	own, hammerDB := median(results[0]), 0.0
+	for i, t := range tools {
+		if t.name == "HammerDB" {
+			hammerDB = median(results[i]).perMinute
+		}
+	}
+	for i, t := range tools {
+		m := median(results[i])
+		low, high := spread(results[i])
+		ratio := "-"
+		if hammerDB > 0 && !t.pgbench {
+			ratio = fmt.Sprintf("%.2f", m.perMinute/hammerDB)
+		}
+		fmt.Printf("| %s | %.0f | %.0f-%.0f | %.4f | %.2f | %s |\n", t.name, m.perMinute, low, high, m.cpu, own.cpu/m.cpu, ratio)
+	}
+	fmt.Println()
+	return nil
+}
+
+func median(all []result) result {
+	middle := func(value func(result) float64) float64 {
+		values := make([]float64, len(all))
+		for i, r := range all {
+			values[i] = value(r)
+		}
+		slices.Sort(values)
+		return values[len(values)/2]
+	}
+	return result{middle(func(r result) float64 { return r.perMinute }), middle(func(r result) float64 { return r.cpu })}
+}
+
+func spread(all []result) (low, high float64) {
+	low, high = all[0].perMinute, all[0].perMinute
+	for _, r := range all {
+		low, high = min(low, r.perMinute), max(high, r.perMinute)
+	}
+	return low, high
+}
+
+// edge is what a moment of a measurement found.
+type edge struct {
+	at    time.Time
+	count int64
+	cpu   float64 // seconds of the tool and all it started
+}
+
+// measure restores a tool's data and measures it in the middle of a longer run.
+func (b *bench) measure(ctx context.Context, t tool, users int) (result, error) {
+	if err := b.server.restore(ctx, t.database); err != nil {
+		return result{}, err
+	}
+	command, err := t.command(users)
+	if err != nil {
+		return result{}, err
+	}
+	var log strings.Builder
+	cmd := exec.CommandContext(ctx, "taskset", append([]string{"--cpu-list", strconv.Itoa(b.o.generatorCPU)}, command...)...)
+	cmd.Env, cmd.Dir = append(os.Environ(), t.env...), t.dir
+	cmd.Stdout, cmd.Stderr = &log, &log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return result{}, err
+	}
+	var edges [2]edge
+	waits := [2]time.Duration{b.o.ramp, b.o.time}
+	for i := range edges {
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-time.After(waits[i]):
+		}
+		if err == nil {
+			edges[i], err = b.look(ctx, t, cmd.Process.Pid)
+		}
+	}
+	stop, _ := t.stop.(syscall.Signal)
+	_ = syscall.Kill(-cmd.Process.Pid, stop)
+	_ = cmd.Wait()
+	if err != nil {
+		return result{}, fmt.Errorf("%w\n%s", err, tail([]byte(log.String())))
+	}
+	done := float64(edges[1].count - edges[0].count)
+	if done <= 0 {
+		return result{}, fmt.Errorf("nothing was done\n%s", tail([]byte(log.String())))
+	}
+	return result{done / edges[1].at.Sub(edges[0].at).Minutes(), (edges[1].cpu - edges[0].cpu) / done * 1000}, nil
+}
+
+func (b *bench) look(ctx context.Context, t tool, pid int) (edge, error) {
+	orders, transactions, err := b.server.counters(ctx, t.database)
+	if err != nil {
+		return edge{}, err
+	}
+	e := edge{at: time.Now(), count: orders}
+	if t.pgbench {
+		e.count = transactions
+	}
+	e.cpu, err = cpuOf(pid)
+	return e, err
+}
+
+const ticksPerSecond = 100 // of /proc/PID/stat (proc(5), sysconf(_SC_CLK_TCK))
+
+// cpuOf is the CPU time of a process, user and system, of all its threads.
+func cpuOf(pid int) (float64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, fmt.Errorf("the generator has ended: %w", err)
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0, errors.New("/proc/PID/stat is cut off")
+	}
+	user, errU := strconv.ParseFloat(fields[11], 64)
+	system, errS := strconv.ParseFloat(fields[12], 64)
+	return (user + system) / ticksPerSecond, errors.Join(errU, errS)
+}

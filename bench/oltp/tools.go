@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tool is one generator on one database.
+type tool struct {
+	name     string
+	database string
+	// command runs the load for longer than it is measured.
+	command func(users int) ([]string, error)
+	env     []string
+	dir     string
+	stop    os.Signal
+	pgbench bool
+}
+
+// loader loads a database, and says how fast.
+type loader struct {
+	name string
+	load func(ctx context.Context) (rowsPerSecond float64, err error)
+}
+
+func (b *bench) bakeoff(users int, database string, more ...string) []string {
+	args := []string{b.binary, "load", "oltp", "--target", b.server.url(database), "--warehouses", strconv.Itoa(b.o.warehouses),
+		"--users", strconv.Itoa(users), "--warmup", "1s", "--window", "1h", "--check", "none", "--restore", "none"}
+	return append(args, more...)
+}
+
+func (b *bench) tools() []tool {
+	own := func(more ...string) func(int) ([]string, error) {
+		return func(users int) ([]string, error) { return b.bakeoff(users, "own", more...), nil }
+	}
+	tools := []tool{
+		{name: "bakeoff, procedures", database: "own", command: own(), stop: os.Interrupt},
+		{name: "bakeoff, client SQL", database: "own", command: own("--mode", "client-sql"), stop: os.Interrupt},
+	}
+	if b.o.hammerdb != "" {
+		tools = append(tools,
+			tool{name: "bakeoff, HammerDB's schema and routines", database: "hdb", stop: os.Interrupt,
+				command: func(users int) ([]string, error) { return b.bakeoff(users, "hdb", "--schema", "hammerdb"), nil }},
+			tool{name: "HammerDB", database: "hdb", env: b.tclEnv(), dir: b.o.hammerdb, command: b.hammerDBRun, stop: os.Kill})
+	}
+	if b.o.goTPC != "" {
+		tools = append(tools, tool{name: "go-tpc", database: "gotpc", stop: os.Kill,
+			command: func(users int) ([]string, error) { return b.goTPC("run", users, "--time", "1h"), nil }})
+	}
+	return append(tools, tool{name: "pgbench -M prepared (transactions of its own)", database: "pgbench", pgbench: true, stop: os.Kill,
+		command: func(users int) ([]string, error) {
+			return []string{filepath.Join(b.server.bin, "pgbench"), "-M", "prepared", "-c", strconv.Itoa(users), "-T", "3600", "-h", "127.0.0.1", "-p", strconv.Itoa(b.server.port), "-U", "postgres", "pgbench"}, nil
+		}})
+}
+
+func (b *bench) goTPC(what string, users int, more ...string) []string {
+	args := []string{b.o.goTPC, "tpcc", what, "-d", "postgres", "-H", "127.0.0.1", "-P", strconv.Itoa(b.server.port), "-U", "postgres", "-D", "gotpc",
+		"--conn-params", "sslmode=disable", "--warehouses", strconv.Itoa(b.o.warehouses), "-T", strconv.Itoa(users)}
+	return append(args, more...)
+}
+
+// tclPackages stand for what HammerDB wants and does not need here: charts, and
+// a command that only the Pgtcl that it brings along has.
+const tclPackages = `package ifneeded ticklecharts 9.0 {package provide ticklecharts 9.0}
+foreach lib [glob -nocomplain /usr/lib/tcltk/*/pgtcl*/libpgtcl*.so] {
+  regexp {libpgtcl([0-9.]+)\.so$} $lib -> version
+  package ifneeded Pgtcl $version [list apply {{lib} {
+    load $lib
+    if {[info commands ::pg_notice_handler] eq ""} { proc ::pg_notice_handler args {} }
+  }} $lib]
+}
+`
+
+func (b *bench) tclEnv() []string { return []string{"TCLLIBPATH=" + filepath.Join(b.dir, "tcl")} }
+
+// hammerDBScript writes a script for hammerdbcli and returns the command.
+func (b *bench) hammerDBScript(name string, lines ...string) ([]string, error) {
+	head := []string{
+		"dbset db pg", "dbset bm TPC-C", "diset connection pg_host 127.0.0.1", "diset connection pg_port " + strconv.Itoa(b.server.port),
+		"diset connection pg_sslmode disable", "diset tpcc pg_superuser postgres", "diset tpcc pg_superuserpass postgres", "diset tpcc pg_defaultdbase postgres",
+		"diset tpcc pg_user hdb", "diset tpcc pg_pass hdb", "diset tpcc pg_dbase hdb",
+	}
+	path := filepath.Join(b.dir, name+".tcl")
+	if err := os.WriteFile(path, []byte(strings.Join(append(head, lines...), "\n")+"\n"), 0o644); err != nil {
+		return nil, err
+	}
+	return []string{"tclsh8.6", filepath.Join(b.o.hammerdb, "hammerdbcli"), "tcl", "auto", path}, nil
+}
+
+func (b *bench) hammerDBRun(users int) ([]string, error) {
+	return b.hammerDBScript("run", "diset tpcc pg_driver test", "diset tpcc pg_total_iterations 100000000", "diset tpcc pg_raiseerror false", "diset tpcc pg_keyandthink false",
+		"loadscript", fmt.Sprintf("vuset vu %d", users), "vuset logtotemp 0", "vucreate", "vurun", "vwait forever")
+}
+
+// loaders load what the tools need.
+func (b *bench) loaders() []loader {
+	all := []loader{{"bakeoff, 4 loaders", b.loadOwn}}
+	if b.o.hammerdb != "" {
+		all = append(all, loader{"HammerDB, 2 users", b.loadHammerDB})
+	}
+	if b.o.goTPC != "" {
+		all = append(all, loader{"go-tpc, 4 threads", b.loadGoTPC})
+	}
+	return append(all, loader{"pgbench -i, scale 20", b.loadPGBench})
+}
+
+func (b *bench) loadOwn(ctx context.Context) (float64, error) {
+	args := []string{"load", "oltp", "--target", b.server.url("own"), "--warehouses", strconv.Itoa(b.o.warehouses), "--users", "1", "--loaders", "4",
+		"--warmup", "0s", "--window", "1s", "--restore", "reload", "-o", "json"}
+	out, err := exec.CommandContext(ctx, b.binary, args...).Output()
+	if err != nil {
+		return 0, fmt.Errorf("loading with bakeoff: %w", err)
+	}
+	var r struct {
+		Load struct {
+			Figures []struct {
+				Name  string  `json:"name"`
+				Value float64 `json:"value"`
+			} `json:"figures"`
+		} `json:"load"`
+	}
+	if err := json.Unmarshal(out, &r); err != nil {
+		return 0, fmt.Errorf("reading bakeoff's result: %w", err)
+	}
+	for _, f := range r.Load.Figures {
+		if f.Name == "load_rate" {
+			return f.Value, b.server.keep(ctx, "own")
+		}
+	}
+	return 0, fmt.Errorf("bakeoff's result has no load_rate")
+}
+
+// timed runs a command and says how many of the rows that are there afterwards it
+// loaded a second.
+func (b *bench) timed(ctx context.Context, database string, rows float64, command, env []string, dir string) (float64, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Env, cmd.Dir = append(os.Environ(), env...), dir
+	start := time.Now()
+	out, err := cmd.CombinedOutput()
+	took := time.Since(start)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w\n%s", command[0], err, tail(out))
+	}
+	if err := b.server.keep(ctx, database); err != nil {
+		return 0, fmt.Errorf("%w after %s\n%s", err, command[0], tail(out))
+	}
+	return rows / took.Seconds(), nil
+}
+
+func tail(out []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	return strings.Join(lines[max(0, len(lines)-12):], "\n")
+}
+
+// rows is about how many a database of the benchmark has.
+func (b *bench) rows() float64 { return float64(b.o.warehouses)*499_000 + 100_000 }
+
+func (b *bench) loadHammerDB(ctx context.Context) (float64, error) {
+	command, err := b.hammerDBScript("build", fmt.Sprintf("diset tpcc pg_count_ware %d", b.o.warehouses), "diset tpcc pg_num_vu 2", "buildschema", "vudestroy")
+	if err != nil {
+		return 0, err
+	}
+	return b.timed(ctx, "hdb", b.rows(), command, b.tclEnv(), b.o.hammerdb)
+}
+
+func (b *bench) loadGoTPC(ctx context.Context) (float64, error) {
+	if err := b.server.exec(ctx, "postgres", "CREATE DATABASE gotpc"); err != nil {
+		return 0, err
+	}
+	return b.timed(ctx, "gotpc", b.rows(), b.goTPC("prepare", 4, "--no-check"), nil, b.dir)
+}
+
+func (b *bench) loadPGBench(ctx context.Context) (float64, error) {
+	const scale, perScale = 20, 100_000
+	if err := b.server.exec(ctx, "postgres", "CREATE DATABASE pgbench"); err != nil {
+		return 0, err
+	}
+	command := []string{filepath.Join(b.server.bin, "pgbench"), "-i", "-q", "-s", strconv.Itoa(scale), "-h", "127.0.0.1", "-p", strconv.Itoa(b.server.port), "-U", "postgres", "pgbench"}
+	return b.timed(ctx, "pgbench", scale*perScale, command, nil, b.dir)
+}
