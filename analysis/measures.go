@@ -101,6 +101,11 @@ func describe(name, unit string) measureKind {
 	if m, ok := tableMeasure(name); ok {
 		return m
 	}
+	if rest, total := strings.CutPrefix(name, plan.TotalPrefix); total {
+		m := describe(rest, unit)
+		m.name, m.title = name, "Total "+lowerFirst(m.title)
+		return m
+	}
 	if kind, rest, cut := strings.Cut(name, "."); cut {
 		if m, ok := tableMeasure(rest); ok {
 			m.name, m.title = name, strings.ToUpper(kind)+" "+lowerFirst(m.title)

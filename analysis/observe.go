@@ -66,6 +66,7 @@ func (d *trialData) observe() []record.Observation {
 	for _, w := range d.workloads() {
 		o.workload(w)
 	}
+	o.totals()
 	o.hosts()
 	return o.obs
 }

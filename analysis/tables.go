@@ -8,12 +8,16 @@ import (
 	"bakeoff/record"
 )
 
-// tables are the trials that were lost.
+// tables are the loads at once, and the trials that were lost.
 func (a *analyst) tables() []Table {
-	if t, any := a.lossTable(); any {
-		return []Table{t, a.lostTrials()}
+	var out []Table
+	if t, any := a.partsTable(); any {
+		out = append(out, t)
 	}
-	return nil
+	if t, any := a.lossTable(); any {
+		out = append(out, t, a.lostTrials())
+	}
+	return out
 }
 
 // lossTable counts, for every level, the trials that were begun and those that

@@ -3,6 +3,7 @@ package plan
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"bakeoff/record"
 )
@@ -183,9 +184,14 @@ func combinations(p *Plan, factors []string) []record.Cell {
 
 // HostMeasure says whether a measure belongs to the hosts of a trial as a
 // whole and not to one workload, so that workloads that run together share it.
+// Their totals do, too.
 func HostMeasure(measure string) bool {
-	return slices.Contains(hostMeasures(), measure)
+	return slices.Contains(hostMeasures(), measure) || strings.HasPrefix(measure, TotalPrefix)
 }
+
+// TotalPrefix begins the measures of all workloads that run together: the sum
+// of theirs within a trial, as total.throughput.
+const TotalPrefix = "total."
 
 func hostMeasures() []string {
 	return []string{"host_cpu", "nic_rx", "nic_tx", "disk_read", "disk_write", "power", "energy"}

@@ -191,6 +191,13 @@ func (f *faults) checkMeasures(p *Plan, top *node, cells []Resolved, catalog Cat
 	if p.Graded != nil {
 		possible = append(possible, OverallMeasure)
 	}
+	if p.Together && len(p.Workloads) > 1 {
+		for _, m := range slices.Clone(possible) {
+			if !HostMeasure(m) && !strings.Contains(m, ".") {
+				possible = append(possible, TotalPrefix+m)
+			}
+		}
+	}
 	f.checkSearchMeasures(p, top, possible)
 	for _, pair := range top.pairsOf("primary") {
 		if !slices.Contains(possible, pair.key) {

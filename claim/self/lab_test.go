@@ -119,6 +119,11 @@ func (b *bench) trial(next plan.Trial) record.Trial {
 		t.Settings = append(t.Settings, record.AppliedSetting{Host: x.Host, Kind: x.Kind, Target: x.Target, Before: &was, Wanted: x.Value, ReadBack: &x.Value, AtEnd: &x.Value, Restored: &was})
 	}
 	for _, wl := range resolved.Workloads {
+		for i := 1; i < wl.Instances; i++ {
+			l := b.load(&t, wl, b.rate(next.Cell)*(1-0.1*float64(i)))
+			l.Instance = i
+			t.Loads = append(t.Loads, l)
+		}
 		t.Loads = append(t.Loads, b.load(&t, wl, b.rate(next.Cell)*served(next.At)*math.Exp(b.noise*b.rng.NormFloat64())))
 	}
 	readings := b.readings(t)
@@ -158,7 +163,7 @@ func (b *bench) load(t *record.Trial, wl plan.Workload, rate float64) record.Loa
 		DataSet: &record.DataSet{Items: 1000, Bytes: 32000, Fingerprint: "xxh64:1f2e", Prepared: "loaded"},
 		Generator: record.GeneratorCost{UserSeconds: 3.25, SystemSeconds: 2.125, BusyFraction: 0.5, Workers: 1, NullNanosPerOp: 40,
 			Stalls: &record.Stalls{TickMax: 61e6, TickTotal: 180e6, WorkerMax: 72e6, WorkerTotal: 90e6}},
-		Figures: []record.Figure{{Name: "depth", Unit: "1", Value: 3.5 + b.rng.Float64(), Text: ""}},
+		Figures: []record.Figure{{Name: "depth", Unit: "1", Value: 3.5 + b.rng.Float64(), Text: ""}, {Name: "nopm", Unit: "NOPM", Value: 20 * rate}},
 		Counters: []record.Counter{{Name: "hits", Unit: "1", Open: 10, Close: 10 + rate}, {Name: record.CounterDisconnected, Unit: "s", Open: 0.25, Close: 0.2625},
 			{Name: record.CounterFailedConnects, Unit: "1", Open: 2, Close: 5}},
 	}
@@ -191,7 +196,7 @@ func (b *bench) log(t *record.Trial, l *record.Load, kind, timing string, rate, 
 	for i := range 2000 {
 		h.RecordN(int64(stretch*1e9/rate*math.Exp(0.3*b.rng.NormFloat64())), uint64(1+i%3))
 	}
-	file := l.Workload + "." + kind + "." + timing + ".hlog"
+	file := l.Workload + fmt.Sprint(len(t.Loads)) + "." + kind + "." + timing + ".hlog"
 	var text bytes.Buffer
 	b.must(hist.WriteLog(&text, hist.Header{Start: t.Started}, []hist.Interval{{Length: 10 * time.Second, Hist: h}}))
 	b.must(b.w.WriteLog(t.ID, file, text.Bytes()))

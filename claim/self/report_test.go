@@ -78,6 +78,7 @@ factors:
 primary:
   throughput: {better: higher, margin: 5%}
   host_cpu: {better: lower, margin: 3%}
+  total.throughput: {better: higher, margin: 4%}
 repeat: {blocks: 6}
 `,
 		"against itself": twoServers + "repeat: {blocks: 6}\naa: true\n",
@@ -158,6 +159,14 @@ primary:
   throughput: {better: higher, margin: 5%}
   overall_perf_per_watt: {better: higher, margin: 2%}
 repeat: {blocks: 2}
+`,
+		"instances": `
+title: Three instances at once` + hosts + `
+workloads:
+  get: {engine: kv, source: client, instances: 3, warmup: 1s, window: 10s}
+factors:
+  server: {v1: {workloads.get.service: s0}, v2: {workloads.get.service: s1}}
+` + primaries + `repeat: {blocks: 3}
 `,
 		"peaks": `
 title: Two servers at their own peaks` + hosts + `

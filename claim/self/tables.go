@@ -115,6 +115,7 @@ func (a *auditor) tableViews() map[string]tableView {
 	for id, view := range a.economyViews() {
 		out[id] = view
 	}
+	out["loads-at-once"] = a.partsView()
 	if len(a.searches) > 0 {
 		out["peaks"], out["peak-curve"] = a.peakView(), a.curveView()
 	}

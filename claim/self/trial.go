@@ -51,6 +51,7 @@ func viewOf(run *record.Run, p *plan.Plan, t record.Trial) (*trialView, error) {
 		for _, w := range v.workloads() {
 			v.measureLoad(w)
 		}
+		v.measureTotals()
 		v.measureHosts()
 	}
 	return v, nil
