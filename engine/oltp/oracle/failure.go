@@ -2,11 +2,8 @@ package oracle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/sijms/go-ora/v2/network"
 
 	"bakeoff/engine/oltp/tpcc"
 )
@@ -31,12 +28,16 @@ func classify(ctx context.Context, ended tpcc.Outcome, err error) (tpcc.Outcome,
 	if ctx.Err() != nil {
 		return tpcc.Broken, fmt.Errorf("%w (%w)", context.Cause(ctx), err)
 	}
-	var e *network.OracleError
+	return meaning(code(err)), err
+}
+
+// meaning is that of a code; 0 is an error of the network or of the driver.
+func meaning(code int) tpcc.Outcome {
 	switch {
-	case !errors.As(err, &e) || broken(e.ErrCode): // of the network, or of the driver
-		return tpcc.Broken, err
-	case slices.Contains(conflicts(), e.ErrCode):
-		return tpcc.Conflict, err
+	case code == 0 || broken(code):
+		return tpcc.Broken
+	case slices.Contains(conflicts(), code):
+		return tpcc.Conflict
 	}
-	return tpcc.Refused, err
+	return tpcc.Refused
 }

@@ -5,10 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/sijms/go-ora/v2/network"
 
 	"bakeoff/engine/oltp"
 	"bakeoff/engine/oltp/sqldb"
@@ -86,14 +85,8 @@ const (
 
 // forgive drops errors of the given codes.
 func forgive(err error, codes ...int) error {
-	var e *network.OracleError
-	if !errors.As(err, &e) {
-		return err
-	}
-	for _, code := range codes {
-		if e.ErrCode == code {
-			return nil
-		}
+	if err != nil && slices.Contains(codes, code(err)) {
+		return nil
 	}
 	return err
 }
