@@ -23,6 +23,8 @@ deps:
 
 check: vet
 	$(GO) test -timeout 20m ./...
+	$(GO) test -tags oracle ./engine/oltp/oracle
+	CGO_ENABLED=1 $(GO) test -tags sqlite_c ./engine/oltp/sqlite
 
 vet:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \

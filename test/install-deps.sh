@@ -13,6 +13,8 @@ need snmpd snmpd
 need ipmi_sim openipmi
 need nginx nginx-light
 need mariadbd mariadb-server
+need cc gcc # of the tests with the build tag sqlite_c
+[ -e /usr/include/stdlib.h ] || missing="$missing libc6-dev"
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || need postgres postgresql
 
 [ -n "$missing" ] || exit 0
