@@ -87,7 +87,23 @@ func New(scale float64) (*Population, error) {
 		return nil, fmt.Errorf("scale factor %g: expected a whole number, or thousandths below 1, as 0.01", scale)
 	}
 	p.supplier, p.part, p.customer, p.orders = size(baseSupplier), size(basePart), size(baseCustomer), size(baseOrders)
+	if !p.distinctSuppliers() {
+		return nil, fmt.Errorf("scale factor %g: the specification's formula would give parts the same supplier twice; expected another one, as 0.01", scale)
+	}
 	return p, nil
+}
+
+// distinctSuppliers reports whether the suppliers of every part differ, which they
+// do not where suppliers are few.
+func (p *Population) distinctSuppliers() bool {
+	for first := int64(1); first <= p.part; first += p.supplier {
+		for n := range int64(partSuppEach) {
+			if n > 0 && p.supplierOf(first, n) == p.supplierOf(first, 0) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Scale is the scale factor.

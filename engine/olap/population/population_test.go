@@ -147,14 +147,26 @@ func TestCheckpointsLieOnTheSequence(t *testing.T) {
 }
 
 func TestScaleFactors(t *testing.T) {
-	for scale, ok := range map[float64]bool{0.001: true, 0.01: true, 0.25: true, 1: true, 30: true, 10_000: true,
+	for scale, ok := range map[float64]bool{0.008: true, 0.01: true, 0.25: true, 0.001: false, 0.002: false, 0.012: false, 1: true, 30: true, 10_000: true,
 		0: false, -1: false, 1.5: false, 0.0015: false, 30_000: false} {
 		p, err := New(scale)
 		if (err == nil) != ok {
 			t.Errorf("scale factor %g: %v", scale, err)
 		}
-		if ok && p.Scale() != scale {
+		if !ok {
+			continue
+		}
+		if p.Scale() != scale {
 			t.Errorf("scale factor %g became %g", scale, p.Scale())
+		}
+		for part := int64(1); part <= min(p.part, 10_000); part++ {
+			for n := range int64(partSuppEach) {
+				for m := range n {
+					if p.supplierOf(part, n) == p.supplierOf(part, m) {
+						t.Fatalf("scale factor %g: part %d has supplier %d twice", scale, part, p.supplierOf(part, n))
+					}
+				}
+			}
 		}
 	}
 }

@@ -21,8 +21,8 @@ import (
 )
 
 // Target is PostgreSQL. A URL is postgres://USER@HOST:PORT/DATABASE; port 5432
-// and the database tpch without them. The option socket names the folder of a Unix
-// socket to be used in place of the host.
+// and the database tpch without them. The options host and port, as libpq has
+// them, name the folder and the number of a Unix socket.
 type Target struct{}
 
 // Schemes are those of its URLs.
@@ -84,24 +84,30 @@ func (Target) Open(c olap.Config) (olap.Database, error) {
 // address reads where the server is.
 func address(cfg *pgx.ConnConfig, u *url.URL) error {
 	q := u.Query()
-	cfg.Host, cfg.Port = u.Hostname(), defaultPort
-	if socket := q.Get("socket"); socket != "" {
-		cfg.Host = socket
+	host, port := u.Hostname(), u.Port()
+	if folder := q.Get("host"); folder != "" {
+		host = folder
 	}
-	q.Del("socket")
+	if number := q.Get("port"); number != "" {
+		port = number
+	}
+	q.Del("host")
+	q.Del("port")
 	if len(q) > 0 {
-		return fmt.Errorf("unknown options %q: expected only socket=FOLDER", q.Encode())
+		return fmt.Errorf("unknown options %q: expected only host=FOLDER and port=NUMBER, of a Unix socket", q.Encode())
 	}
-	if cfg.Host == "" {
+	if host == "" {
 		return errors.New("it names no host")
 	}
-	if u.Port() != "" {
-		port, err := strconv.ParseUint(u.Port(), 10, 16)
-		if err != nil || port == 0 {
-			return fmt.Errorf("port %q: expected 1 to 65535", u.Port())
-		}
-		cfg.Port = uint16(port)
+	cfg.Host, cfg.Port = host, defaultPort
+	if port == "" {
+		return nil
 	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
+		return fmt.Errorf("port %q: expected 1 to 65535", port)
+	}
+	cfg.Port = uint16(n)
 	return nil
 }
 
