@@ -3,9 +3,9 @@
 
 BENCHFLAGS ?=
 
-.PHONY: bench-driver bench-kv bench-http bench-oltp
+.PHONY: bench-driver bench-kv bench-http bench-oltp bench-olap
 
-bench: bench-driver bench-kv bench-http bench-oltp
+bench: bench-driver bench-kv bench-http bench-oltp bench-olap
 
 # the measuring loop's own cost, with an engine that does nothing
 bench-driver:
@@ -23,3 +23,8 @@ bench-http:
 # BENCHFLAGS="-hammerdb FOLDER -go-tpc FILE" for those that are not found by themselves
 bench-oltp:
 	$(GO) run ./bench/oltp $(BENCHFLAGS)
+
+# the decision support engine: the generator alone, then load and 22 validated queries at
+# scale factor 1 on DuckDB (C is needed); BENCHFLAGS="-targets duckdb:,sqlite:,postgres://..." for others
+bench-olap:
+	CGO_ENABLED=1 $(GO) run -tags duckdb ./bench/olap $(BENCHFLAGS)
