@@ -156,8 +156,8 @@ func TestAddress(t *testing.T) {
 		t.Errorf("%s, %s, %v, expected %s", dsn, user, err, want)
 	}
 	for target, want := range map[string]string{
-		"oracle://h":         "target oracle://h: expected oracle://USER@HOST:PORT/SERVICE",
-		"oracle:///svc":      "target oracle:///svc: expected oracle://USER@HOST:PORT/SERVICE",
+		"oracle://h":         "expected oracle://USER@HOST:PORT/SERVICE",
+		"oracle:///svc":      "expected oracle://USER@HOST:PORT/SERVICE",
 		"oracle://h:70000/s": `port "70000": expected 1 to 65535`,
 		"oracle://a'b@h/s":   `user "a'b": expected a letter and up to 29 letters, digits and _, $, #`,
 		"oracle://h/s?ssl=1": `unknown options "ssl=1": expected none; TLS is asked for with the parameter tls`,

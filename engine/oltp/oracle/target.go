@@ -70,7 +70,7 @@ func address(c oltp.Config) (dsn, user string, err error) {
 	case c.Statements == oltp.RowStatements && c.Mode == oltp.Procedures:
 		err = errors.New("statements: row: the routines work on all lines of an order at once; expected auto or set")
 	case c.URL.Hostname() == "" || service == "" || strings.Contains(service, "/"):
-		err = fmt.Errorf("target %s: expected oracle://USER@HOST:PORT/SERVICE", c.URL.Redacted())
+		err = errors.New("expected oracle://USER@HOST:PORT/SERVICE")
 	case c.URL.RawQuery != "":
 		err = fmt.Errorf("unknown options %q: expected none; TLS is asked for with the parameter tls", c.URL.RawQuery)
 	}

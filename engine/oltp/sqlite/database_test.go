@@ -20,16 +20,17 @@ func TestOptions(t *testing.T) {
 	for target, want := range map[string]string{
 		"sqlite:":                        "",
 		"sqlite:x.db":                    "",
-		"sqlite:/x/y.db?cache=1GB":       "",
+		"sqlite:/tmp/y.db?cache=1GB":     "",
+		"sqlite:/x/y.db":                 "/x is no folder that is there: make it first, or name another file",
 		"sqlite:x?synchronous=full":      "",
 		"sqlite:x?page_size=16K":         "",
-		"sqlite://host/x.db":             "target sqlite://host/x.db names a host: SQLite works on a file; write sqlite:host/x.db",
-		"sqlite:///tmp":                  "target sqlite:///tmp: /tmp is no file: expected the path of a database, which is made where it is missing",
-		"sqlite:x?synchronous=sometimes": `the target's option synchronous: found "sometimes", expected off, normal, full, extra`,
-		"sqlite:x?synchronus=off":        "the target's option synchronus: there is no such option: did you mean synchronous?",
-		"sqlite:x?quux=1":                "the target's option quux: there is no such option: expected synchronous, cache, checkpoint, page_size",
-		"sqlite:x?page_size=5000":        `the target's option page_size: found "5000", expected a power of two`,
-		"sqlite:x?page_size=1":           `the target's option page_size: found "1", expected 512 to 65536 bytes`,
+		"sqlite://host/x.db":             "it names a host, and SQLite works on a file: write sqlite:host/x.db",
+		"sqlite:///tmp":                  "/tmp is no file: expected the path of a database, which is made where it is missing",
+		"sqlite:x?synchronous=sometimes": `option synchronous: found "sometimes", expected off, normal, full, extra`,
+		"sqlite:x?synchronus=off":        "option synchronus: there is no such option: did you mean synchronous?",
+		"sqlite:x?quux=1":                "option quux: there is no such option: expected synchronous, cache, checkpoint, page_size",
+		"sqlite:x?page_size=5000":        `option page_size: found "5000", expected a power of two`,
+		"sqlite:x?page_size=1":           `option page_size: found "1", expected 512 to 65536 bytes`,
 	} {
 		_, err := Target{}.Open(settings(t, target, tpcc.Spec))
 		if got := text(err); got != want {

@@ -73,7 +73,7 @@ func configure(c oltp.Config) (config, error) {
 	cfg := config{Config: c, synchronous: defaultSynchronous, cache: defaultCache, checkpoint: defaultCheckpoint, pageSize: defaultPageSize}
 	switch {
 	case c.URL.Host != "":
-		return cfg, fmt.Errorf("target %s names a host: SQLite works on a file; write sqlite:%s%s", c.URL, c.URL.Host, c.URL.Path)
+		return cfg, fmt.Errorf("it names a host, and SQLite works on a file: write sqlite:%s%s", c.URL.Host, c.URL.Path)
 	case c.User != "" || c.Password != "" || c.URL.User != nil:
 		return cfg, errors.New("SQLite has no users and no passwords: leave them out")
 	case c.TLS != nil:
@@ -85,13 +85,16 @@ func configure(c oltp.Config) (config, error) {
 	if c.URL.Opaque != "" {
 		var err error
 		if path, err = url.PathUnescape(c.URL.Opaque); err != nil {
-			return cfg, fmt.Errorf("target %s: %w", c.URL, err)
+			return cfg, fmt.Errorf("the path: %w", err)
 		}
 	}
 	if path != "" {
 		cfg.path = filepath.Clean(oltp.InstanceName(path, c.Instance))
 		if info, err := os.Stat(cfg.path); err == nil && !info.Mode().IsRegular() {
-			return cfg, fmt.Errorf("target %s: %s is no file: expected the path of a database, which is made where it is missing", c.URL, cfg.path)
+			return cfg, fmt.Errorf("%s is no file: expected the path of a database, which is made where it is missing", cfg.path)
+		}
+		if info, err := os.Stat(filepath.Dir(cfg.path)); err != nil || !info.IsDir() {
+			return cfg, fmt.Errorf("%s is no folder that is there: make it first, or name another file", filepath.Dir(cfg.path))
 		}
 	}
 	return cfg, cfg.options(c.URL.RawQuery)
@@ -100,7 +103,7 @@ func configure(c oltp.Config) (config, error) {
 func (c *config) options(query string) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return fmt.Errorf("the target's options: %w", err)
+		return fmt.Errorf("its options: %w", err)
 	}
 	names := []string{"synchronous", "cache", "checkpoint", "page_size"}
 	for name, value := range values {
@@ -124,7 +127,7 @@ func (c *config) options(query string) error {
 			err = unknownOption(name, names)
 		}
 		if err != nil {
-			return fmt.Errorf("the target's option %s: %w", name, err)
+			return fmt.Errorf("option %s: %w", name, err)
 		}
 	}
 	return nil

@@ -177,7 +177,7 @@ func TestConfigure(t *testing.T) {
 		t.Errorf("%s %s %d %s %v", name, s.Host, s.Port, s.User, err)
 	}
 	for target, want := range map[string]string{
-		"sqlserver:///tpcc":        "target sqlserver:///tpcc names no host: expected sqlserver://HOST/DATABASE",
+		"sqlserver:///tpcc":        "it names no host: expected sqlserver://HOST/DATABASE",
 		"sqlserver://h/a]b":        `database "a]b": expected a name of up to 128 characters, without slashes, brackets and quotes`,
 		"sqlserver://h:0/x":        `port "0": expected 1 to 65535`,
 		"sqlserver://h/x?encrypt=": `unknown options "encrypt=": expected none; TLS is asked for with the parameter tls`,

@@ -67,7 +67,7 @@ func configure(c oltp.Config) (name string, settings msdsn.Config, err error) {
 	case c.Schema == oltp.HammerDBSchema:
 		err = errors.New("HammerDB's own routines are not driven on SQL Server: use schema own")
 	case c.URL.Hostname() == "":
-		err = fmt.Errorf("target %s names no host: expected sqlserver://HOST/DATABASE", c.URL)
+		err = errors.New("it names no host: expected sqlserver://HOST/DATABASE")
 	case c.URL.RawQuery != "":
 		err = fmt.Errorf("unknown options %q: expected none; TLS is asked for with the parameter tls", c.URL.RawQuery)
 	case name == "":
@@ -88,7 +88,7 @@ func configure(c oltp.Config) (name string, settings msdsn.Config, err error) {
 	}
 	plain := url.URL{Scheme: "sqlserver", Host: c.URL.Hostname(), RawQuery: "encrypt=disable&app+name=bakeoff"}
 	if settings, err = msdsn.Parse(plain.String()); err != nil {
-		return "", msdsn.Config{}, fmt.Errorf("target %s: %w", c.URL, err)
+		return "", msdsn.Config{}, fmt.Errorf("as the driver takes it: %w", err)
 	}
 	settings.Port, settings.User, settings.Password, settings.DialTimeout, settings.DisableRetry = port, c.User, c.Password, c.Timeout, true
 	if settings.User == "" {
