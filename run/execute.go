@@ -69,6 +69,9 @@ func lockHost(cfg Config) (*host.HostLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("taking this machine's lock: %w", err)
 	}
+	if cfg.Resume == "" { // its record is made, and named, when nothing is in its way
+		dir = fmt.Sprintf("of %s in %s (not begun)", cfg.Plan.Name, dir)
+	}
 	return host.Lock(cfg.LockDir, dir, cfg.Clock.Now())
 }
 

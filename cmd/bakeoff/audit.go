@@ -31,6 +31,8 @@ through it; examples/published holds seventeen published experiments.`,
 	}
 	c.Flags().StringVarP(&format, "output", "o", "text", "text, json, junit or html")
 	c.Flags().StringSliceVar(&failOn, "fail-on", nil, "exit with 4 where a claim has one of these verdicts: raised (all that object), does-not-follow, contradicts, cannot-tell, cut, not-printed")
+	offer(c, "output", "text", "json", "junit", "html")
+	offer(c, "fail-on", "raised", "does-not-follow", "contradicts", "cannot-tell", "cut", "not-printed")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		verdicts, err := auditVerdicts(failOn)
 		if err != nil {
@@ -50,7 +52,7 @@ through it; examples/published holds seventeen published experiments.`,
 			}
 		}
 		if failed > 0 {
-			return &codedError{code: exitVerdict, err: fmt.Errorf("%d claims have a verdict that --fail-on names", failed)}
+			return &codedError{code: exitVerdict, err: fmt.Errorf("%s with a verdict that --fail-on names", counted(failed, "claim"))}
 		}
 		return nil
 	}

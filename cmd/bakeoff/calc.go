@@ -63,9 +63,12 @@ func calcEthernet() *cobra.Command {
 	c.Flags().IntVar(&frame, "frame", limit.MinFrame, "bytes of a frame, header and FCS included")
 	c.Flags().IntVar(&mtu, "mtu", 1500, "bytes of an IP packet")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		link, err := unit.ParseRate(args[0])
+		link, err := linkRate(args[0])
 		if err != nil {
 			return err
+		}
+		if !cmd.Flags().Changed("frame") && cmd.Flags().Changed("mtu") {
+			frame = limit.Packet{MTU: mtu}.Frame()
 		}
 		frames, err := limit.FrameRate(link, frame)
 		if err != nil {
@@ -76,7 +79,7 @@ func calcEthernet() *cobra.Command {
 			return err
 		}
 		rows := []calcRow{
-			{"frame rate", frames, "frames/s", fmt.Sprintf("link / 8 / (%d B + %d B preamble + %d B gap)", frame, limit.Preamble, limit.InterFrameGap)},
+			{fmt.Sprintf("frame rate, %d B", frame), frames, "frames/s", fmt.Sprintf("link / 8 / (%d B + %d B preamble + %d B gap)", frame, limit.Preamble, limit.InterFrameGap)},
 			{"time a frame", apart / 1e9, "s", "1 / frame rate"},
 		}
 		for _, v6 := range []bool{false, true} {
@@ -95,6 +98,19 @@ func calcEthernet() *cobra.Command {
 		return printRows(cmd, rows)
 	}
 	return c
+}
+
+// slowestLink is 1 Mbit/s (IEEE 802.3 StarLAN): what is slower was meant in
+// another unit.
+const slowestLink = 1e6
+
+// linkRate reads the rate of a link, in bits a second.
+func linkRate(text string) (float64, error) {
+	bits, err := unit.ParseRate(text)
+	if err == nil && bits < slowestLink {
+		err = fmt.Errorf("%q is %s, and no link is that slow: expected bits a second with their letter, as 10G", text, unit.FormatSI(bits, "bit/s", 4))
+	}
+	return bits, err
 }
 
 func calcPCIe() *cobra.Command {
@@ -120,7 +136,7 @@ func calcPCIe() *cobra.Command {
 			{"effective", link.Effective(), "bit/s", fmt.Sprintf("in transactions of %d B", payload)},
 		}
 		if demand != "" {
-			bits, err := unit.ParseRate(demand)
+			bits, err := linkRate(demand)
 			if err != nil {
 				return fmt.Errorf("--demand: %w", err)
 			}

@@ -77,11 +77,18 @@ func newEngineCommand(env *osenv.Env, e load.Engine) *cobra.Command {
 	f.register(c.Flags())
 	own := load.Flags(d)
 	for _, flag := range own {
-		c.Flags().Var(flag, flagName(flag.Parameter.Name), flag.Usage())
-		if flag.Parameter.Type == load.TypeBool {
-			c.Flags().Lookup(flagName(flag.Parameter.Name)).NoOptDefVal = "true"
+		name := flagName(flag.Parameter.Name)
+		c.Flags().Var(flag, name, flag.Usage())
+		switch flag.Parameter.Type {
+		case load.TypeBool:
+			c.Flags().Lookup(name).NoOptDefVal = "true"
+			offer(c, name, "true", "false")
+		case load.TypeEnum:
+			offer(c, name, flag.Parameter.Values...)
 		}
 	}
+	offer(c, "arrival", string(load.Constant), string(load.Poisson))
+	offer(c, "output", "table", "json")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		spec, err := f.spec(env, e.Name(), load.FlagValues(own))
 		printed := false

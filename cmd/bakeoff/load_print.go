@@ -272,22 +272,22 @@ func printLoadNotes(w io.Writer, r load.Result) {
 		meaning := map[string]string{"service": "from sending to the answer", "response": "from the intended start to the answer"}[want.Type]
 		fmt.Fprintf(w, "\nLatency is the %s time, %s.", want.Type, meaning)
 		if want.Censored > 0 {
-			fmt.Fprintf(w, " %d operations were not answered in time, or never sent, and stand in it with the least they took.", want.Censored)
+			fmt.Fprintf(w, " Not answered in time, or never sent: %s, which count with the least they took.", counted(want.Censored, "operation"))
 		}
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "Generator: %.3f CPU s a million operations (%.2f s user, %.2f s system), busiest worker %.0f %% busy, measuring loop alone %.0f ns an operation.\n",
 		g.CPUPerMillion, g.UserSeconds, g.SystemSeconds, 100*g.BusyFraction, g.NullNanosPerOp)
 	if g.TargetRate > 0 {
-		fmt.Fprintf(w, "Open loop at %s: pacing lag p50 %s, p99 %s, max %s; %d operations were due and not sent, and stand with the least they lagged.\n",
-			unit.FormatSI(g.TargetRate, "ops/s", 4), nanos(g.PacingLagP50), nanos(g.PacingLagP99), nanos(g.PacingLagMax), l.Ledger.Backlog)
+		fmt.Fprintf(w, "Open loop at %s: pacing lag p50 %s, p99 %s, max %s; due and not sent: %s, which count with the least they lagged.\n",
+			unit.FormatSI(g.TargetRate, "ops/s", 4), nanos(g.PacingLagP50), nanos(g.PacingLagP99), nanos(g.PacingLagMax), counted(l.Ledger.Backlog, "operation"))
 		if reached := float64(l.Ledger.Completed) / l.Window.Seconds; reached < reachedShare*g.TargetRate {
 			fmt.Fprintf(w, "The target rate was missed: %s of %s. The latencies are those of an overloaded target.\n",
 				unit.FormatSI(reached, "ops/s", 4), unit.FormatSI(g.TargetRate, "ops/s", 4))
 		}
 	}
 	if d := l.DataSet; d != nil {
-		fmt.Fprintf(w, "Data set: %d items, %s, %s, %s\n", d.Items, unit.FormatSI(float64(d.Bytes), "B", 4), d.Prepared, d.Fingerprint)
+		fmt.Fprintf(w, "Data set: %s, %s, %s, %s\n", counted(d.Items, "item"), unit.FormatSI(float64(d.Bytes), "B", 4), d.Prepared, d.Fingerprint)
 	}
 	if s := l.Steady; s != nil {
 		fmt.Fprintf(w, "Steadiness over %d intervals: slope %.2f %%, largest excursion %.2f %%.\n", s.Intervals, s.SlopePercent, s.ExcursionPercent)
@@ -299,7 +299,7 @@ func printLoadNotes(w io.Writer, r load.Result) {
 		fmt.Fprintln(w, line)
 	}
 	for _, e := range l.Errors {
-		fmt.Fprintf(w, "Error %s, %d times: %s\n", e.Kind, e.Count, e.First)
+		fmt.Fprintf(w, "Error %s, %s: %s\n", e.Kind, counted(e.Count, "time"), e.First)
 	}
 	for _, x := range r.Warnings {
 		fmt.Fprintf(w, "%s (%s): %s; threshold %s. %s\n", x.Gate, x.Severity, x.Found, x.Threshold, x.Advice)

@@ -43,7 +43,7 @@ func newPlanCheck() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: good: %d cells, %s\n%s: expected to take %s\n", name, len(p.Cells()), p.Hash, name, expected(e))
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: good: %s, %s\n%s: expected to take %s\n", name, counted(len(p.Cells()), "cell"), p.Hash, name, expected(e))
 				for _, text := range forecasts(p) {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", name, text)
 				}
@@ -119,7 +119,7 @@ func showPlan(w io.Writer, p *plan.Plan) error {
 
 // expected says how many trials a plan takes, and how long.
 func expected(e plan.Estimate) string {
-	text := fmt.Sprintf("%d trials in %d blocks", e.Trials-e.Searched, e.Blocks)
+	text := fmt.Sprintf("%s in %s", counted(e.Trials-e.Searched, "trial"), counted(e.Blocks, "block"))
 	if e.Searched > 0 {
 		text += fmt.Sprintf(" and %d in the search for peaks", e.Searched)
 	}
@@ -127,7 +127,7 @@ func expected(e plan.Estimate) string {
 	if e.MaxTrials == e.Trials {
 		return text
 	}
-	text += fmt.Sprintf("; at most %d trials in %d blocks", e.MaxTrials-e.MaxSearched, e.MaxBlocks)
+	text += fmt.Sprintf("; at most %s in %s", counted(e.MaxTrials-e.MaxSearched, "trial"), counted(e.MaxBlocks, "block"))
 	if e.MaxSearched > 0 {
 		text += fmt.Sprintf(" and %d in the search", e.MaxSearched)
 	}

@@ -73,7 +73,7 @@ func (p *progress) show(e run.Event) {
 func (p *progress) begin(e run.Event) {
 	p.print(p.plan.Title)
 	if estimate, err := p.plan.Estimate(); err == nil {
-		p.print(fmt.Sprintf("%d cells, %d blocks, %d trials, %s", estimate.Cells, estimate.Blocks, estimate.Trials, about(estimate.Time)))
+		p.print(fmt.Sprintf("%s, %s, %s, %s", counted(estimate.Cells, "cell"), counted(estimate.Blocks, "block"), counted(estimate.Trials, "trial"), about(estimate.Time)))
 	}
 	p.print("Record: " + e.Dir)
 	for _, undone := range e.Undone {

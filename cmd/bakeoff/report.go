@@ -40,6 +40,7 @@ same report from them, marked as printed and not measured, into the folder that
 	c.Flags().StringVar(&out, "out", "", "the folder to write into, instead of the run's own")
 	c.Flags().BoolVar(&asJSON, "json", false, "write the report as JSON to standard output instead of the summary")
 	c.Flags().StringSliceVar(&failOn, "fail-on", nil, "exit with 4 where a primary measure has one of these verdicts: better, worse, equivalent, inconclusive")
+	offerVerdicts(c)
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		verdicts, err := verdicts(failOn)
 		if err != nil {
@@ -207,7 +208,7 @@ func judged(result *analysis.Result, failOn []analysis.Verdict) error {
 	case len(failed) > 0:
 		return &codedError{code: exitVerdict, err: fmt.Errorf("verdicts that --fail-on names: %s", strings.Join(failed, "; "))}
 	case invalidFindings > 0:
-		return invalid("%d findings on primary measures are invalid; the report says why", invalidFindings)
+		return invalid("%s on primary measures %s invalid; the report says why", counted(invalidFindings, "finding"), verb(invalidFindings, "is", "are"))
 	}
 	return nil
 }

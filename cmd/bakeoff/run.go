@@ -64,6 +64,7 @@ func (f *runFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.resume, "resume", "", "the run directory to go on with, under the same plan")
 	c.Flags().StringVar(&f.postHocOf, "post-hoc-of", "", "root hash of a finished record that these blocks are added to; the report says so")
 	c.Flags().StringSliceVar(&f.failOn, "fail-on", nil, "exit with 4 where a primary measure has one of these verdicts: better, worse, equivalent, inconclusive")
+	offerVerdicts(c)
 }
 
 func (f *runFlags) execute(ctx context.Context, env *osenv.Env, args []string) error {
@@ -258,7 +259,7 @@ func dryRun(ctx context.Context, env *osenv.Env, config run.Config) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stdout, "Nothing is in the way: %d trials in %d blocks, about %s.\n", e.Trials, e.Blocks, about(e.Time))
+	fmt.Fprintf(env.Stdout, "Nothing is in the way: %s in %s, about %s.\n", counted(e.Trials, "trial"), counted(e.Blocks, "block"), about(e.Time))
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +34,10 @@ the one that stands beside it. It exits with 3 on any difference.`,
 	c.Flags().StringVar(&rootHash, "root-hash", "", "the root hash that was published; it must be the record's")
 	c.Flags().BoolVar(&asJSON, "json", false, "write the findings as JSON")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
+		rootHash, err := publishedHash(rootHash)
+		if err != nil {
+			return badInput(err)
+		}
 		checked, err := record.Verify(args[0])
 		if err != nil {
 			return badInput(err)
@@ -49,6 +54,19 @@ the one that stands beside it. It exits with 3 on any difference.`,
 		return v.verdict()
 	}
 	return c
+}
+
+// publishedHash reads a root hash as people copy it: with its name or as bare
+// hexadecimal digits, in either case. "" is none.
+func publishedHash(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	hash := "sha256:" + strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), "sha256:")
+	if !rootHash().MatchString(hash) {
+		return "", fmt.Errorf("--root-hash %q: expected the root hash of a record, as sha256: and 64 hexadecimal digits; every report prints it", text)
+	}
+	return hash, nil
 }
 
 // verification is what verifying a record found.
@@ -191,13 +209,31 @@ func (v verification) print(w io.Writer, asJSON bool) error {
 	if v.Audit == nil {
 		return nil
 	}
-	fmt.Fprintf(w, "%s: %d claims worked out again from the record by other code, %d objections (%s)\n", v.Audit.File, len(v.Audit.Outcomes), v.Audit.Raised(), v.Audit.Source)
+	fmt.Fprintf(w, "%s: %s worked out again from the record by other code, %s (%s)\n", v.Audit.File,
+		counted(len(v.Audit.Outcomes), "claim"), counted(v.Audit.Raised(), "objection"), v.Audit.Source)
 	for _, o := range v.Audit.Outcomes {
 		if o.Verdict.Raised() {
-			fmt.Fprintf(w, "  %s: printed %s: %s: %s\n", o.ID, o.Printed, o.Verdict, o.Text)
+			printObjection(w, v.Audit.File, o)
 		}
 	}
 	return nil
+}
+
+// printObjection prints one claim that does not follow, where it stands, and each
+// of its figures that objects.
+func printObjection(w io.Writer, file string, o claim.Outcome) {
+	place := file
+	if o.Line > 0 {
+		place = fmt.Sprintf("%s:%d", file, o.Line)
+	}
+	text := string(o.Verdict) + ": " + o.Text
+	if len(o.Rows) > 0 {
+		text = string(o.Verdict) + ":"
+	}
+	fmt.Fprintf(w, "%s  %s: %s\n", place, o.ID, text)
+	for _, row := range o.Rows {
+		fmt.Fprintf(w, "    %s\n", row)
+	}
 }
 
 // verdict is an error, with exit code 3, where anything objects.
@@ -215,7 +251,8 @@ func (v verification) verdict() error {
 		return invalid("%s is not what the record gives; write it again with bakeoff report, or distrust it", file)
 	}
 	if v.Audit != nil && v.Audit.Raised() > 0 {
-		return invalid("%d numbers of %s do not follow from the record", v.Audit.Raised(), v.Audit.File)
+		n := v.Audit.Raised()
+		return invalid("%s of %s %s not follow from the record", counted(n, "claim"), v.Audit.File, verb(n, "does", "do"))
 	}
 	return nil
 }
