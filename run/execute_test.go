@@ -443,7 +443,11 @@ func TestSecondRunOnTheSameHost(t *testing.T) {
 	second := cfg
 	second.Dir = filepath.Join(t.TempDir(), "elsewhere")
 	var refused error
+	named := ""
 	cfg.Progress = func(e Event) {
+		if e.Dir != "" {
+			named = e.Dir
+		}
 		if e.Kind == TrialBegins && e.Index == 1 {
 			_, refused = Execute(context.Background(), second)
 		}
@@ -451,7 +455,7 @@ func TestSecondRunOnTheSameHost(t *testing.T) {
 	if _, err := Execute(context.Background(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	if refused == nil || !strings.Contains(refused.Error(), "another bakeoff is at work on this host") {
+	if refused == nil || !strings.Contains(refused.Error(), "another bakeoff is at work on this host") || named == "" || !strings.Contains(refused.Error(), named) {
 		t.Errorf("the second run got %v", refused)
 	}
 	if _, err := os.Stat(second.Dir); !os.IsNotExist(err) {
