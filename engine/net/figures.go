@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"bakeoff/engine/net/flow"
 	"bakeoff/engine/net/wire"
@@ -96,6 +97,9 @@ func (s *session) Figures(ctx context.Context) ([]record.Figure, error) {
 	}
 	switch s.c.test.Mode {
 	case wire.Stream:
+		if err := w.arrived(); err != nil {
+			return nil, err
+		}
 		w.bandwidth()
 		w.datagrams()
 	case wire.PingPong:
@@ -142,6 +146,22 @@ func less(b, a uint64) uint64 {
 
 func (w *window) ends() (local, remote totals) {
 	return between(w.open.local, w.close.local), between(w.open.remote.Flows, w.close.remote.Flows)
+}
+
+// arrived refuses a window in which a TCP stream came to a halt. That UDP loses
+// everything is a result.
+func (w *window) arrived() error {
+	local, remote := w.ends()
+	if w.test.Datagram || local.received+remote.received > 0 {
+		return nil
+	}
+	mtu := 0
+	for _, e := range append(slices.Clone(w.close.local), w.close.remote.Flows...) {
+		if e.Info != nil && e.Sender {
+			mtu = max(mtu, e.Info.PathMTU)
+		}
+	}
+	return fmt.Errorf("nothing arrived in the window: the sender takes the path's MTU for %d bytes; if a link on the way has less and does not say so, packets vanish: try mss, or set net.ipv4.tcp_mtu_probing", mtu)
 }
 
 // bandwidth is what was received, by the receiver's counts and clock. The

@@ -26,6 +26,9 @@ import (
 // never in one process.
 const serverEnv = "BAKEOFF_TEST_NET_SERVER"
 
+// workEnv makes it a client.
+const workEnv = "BAKEOFF_TEST_NET_WORK"
+
 // serverConfig is what a test's server is started with.
 type serverConfig struct {
 	Listen      []string
@@ -40,6 +43,9 @@ type serverConfig struct {
 func TestMain(m *testing.M) {
 	if text, ok := os.LookupEnv(serverEnv); ok {
 		os.Exit(serve(text))
+	}
+	if text, ok := os.LookupEnv(workEnv); ok {
+		os.Exit(work(text))
 	}
 	os.Exit(m.Run())
 }
@@ -103,6 +109,13 @@ func startServer(t *testing.T, c serverConfig) *testServer {
 	}
 	s := &testServer{cmd: exec.Command(os.Args[0])}
 	s.cmd.Env = append(os.Environ(), serverEnv+"="+string(text))
+	s.start(t)
+	return s
+}
+
+// start starts the server's process and waits until it listens.
+func (s *testServer) start(t *testing.T) {
+	t.Helper()
 	s.cmd.Stderr = s
 	if _, err := s.cmd.StdinPipe(); err != nil { // its end is the server's
 		t.Fatal(err)
@@ -120,7 +133,6 @@ func startServer(t *testing.T, c serverConfig) *testServer {
 		t.Fatalf("the server did not start: %v: %s", err, s.printed())
 	}
 	s.targets = strings.Fields(line)
-	return s
 }
 
 func (s *testServer) kill() {

@@ -209,11 +209,14 @@ func (b *base) idle(until int64) error {
 		_, err := socket.Conn{FD: -1, Raw: true}.Poll(0, wait)
 		return err
 	}
-	watch := int16(0)
-	if b.e.Stream {
-		watch = unix.POLLRDHUP
+	if !b.e.Stream {
+		if events, err := b.conn.Poll(0, wait); err != nil || events&unix.POLLERR == 0 {
+			return err
+		}
+		// A router's word on the path's MTU, or that the peer's port is closed.
+		return b.conn.Pending()
 	}
-	events, err := b.conn.Poll(watch, wait)
+	events, err := b.conn.Poll(unix.POLLRDHUP, wait)
 	if err == nil && events&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0 && !b.s.peer.ending() {
 		return b.lost(errClosed)
 	}

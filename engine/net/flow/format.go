@@ -60,7 +60,7 @@ func (f Format) get(b []byte, next uint64) (number uint64, sent int64, ok bool) 
 	if f.Wide {
 		number = binary.BigEndian.Uint64(b[8:]) - 1
 	} else {
-		number = uint64(binary.BigEndian.Uint32(b[8:]) - 1)
+		number = uint64(binary.BigEndian.Uint32(b[8:])) - 1
 	}
 	return number, sent, number < next+maxJump
 }

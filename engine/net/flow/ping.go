@@ -87,7 +87,7 @@ func (p *Pinger) Poll(wait bool) (bool, error) {
 		}
 		n, errno := p.conn.Receive(want, flags)
 		switch {
-		case errno == syscall.EAGAIN:
+		case errno == syscall.EAGAIN, tooBig(errno, p.stream):
 			return false, nil
 		case errno != 0:
 			return false, fmt.Errorf("receiving: %w", errno)
@@ -169,7 +169,7 @@ func (e *Echo) Turn(wait bool) error {
 	}
 	n, errno := e.conn.Receive(e.buffer[e.at:e.size], flags)
 	switch {
-	case errno == syscall.EAGAIN:
+	case errno == syscall.EAGAIN, tooBig(errno, e.stream):
 		return nil
 	case errno != 0:
 		return fmt.Errorf("receiving: %w", errno)
@@ -209,6 +209,10 @@ func (e *Echo) Close() error {
 	e.buffer = nil
 	return nil
 }
+
+// tooBig says whether an error is a router's word on something sent before. A
+// datagram socket reports it with the next call, whatever that is.
+func tooBig(errno syscall.Errno, stream bool) bool { return errno == syscall.EMSGSIZE && !stream }
 
 // Refused says whether an error is that of a datagram socket whose peer is not
 // there any more.

@@ -23,9 +23,6 @@ const (
 	MsgZeroCopy ZeroCopy = "msg_zerocopy"
 )
 
-// fileBlocks is how many blocks the file of SendFile holds.
-const fileBlocks = 16
-
 // StreamSender sends blocks of a byte stream.
 type StreamSender struct {
 	conn   socket.Conn
@@ -64,19 +61,17 @@ func NewStreamSender(conn socket.Conn, block int, how ZeroCopy, meter *Meter) (*
 	return s, nil
 }
 
-// makeFile makes a file in memory to send from.
+// makeFile makes a file in memory of one block to send from.
 func (s *StreamSender) makeFile() (err error) {
 	if s.file, err = unix.MemfdCreate("bakeoff", unix.MFD_CLOEXEC); err != nil {
 		return fmt.Errorf("making a file to send from: %w", err)
 	}
-	for range fileBlocks {
-		for b := s.buffer; len(b) > 0; {
-			n, err := unix.Write(s.file, b)
-			if err != nil {
-				return fmt.Errorf("filling the file to send from: %w", err)
-			}
-			b = b[n:]
+	for b := s.buffer; len(b) > 0; {
+		n, err := unix.Write(s.file, b)
+		if err != nil {
+			return fmt.Errorf("filling the file to send from: %w", err)
 		}
+		b = b[n:]
 	}
 	return nil
 }
@@ -117,11 +112,8 @@ func (s *StreamSender) send(wait bool) (int, syscall.Errno) {
 	}
 	switch s.how {
 	case SendFile:
-		if s.offset >= int64(fileBlocks*s.block) {
-			s.offset = 0
-		}
-		left := fileBlocks*int64(s.block) - s.offset
-		return s.conn.SendFile(s.file, &s.offset, int(min(left, int64(s.block-s.at))))
+		s.offset = int64(s.at)
+		return s.conn.SendFile(s.file, &s.offset, s.block-s.at)
 	case MsgZeroCopy:
 		return s.sendZeroCopy(flags)
 	}
@@ -246,7 +238,8 @@ func (r *StreamReceiver) Block(wait bool) (bool, error) {
 		flags |= unix.MSG_DONTWAIT
 	}
 	for r.at < r.block {
-		n, errno := r.conn.Receive(r.buffer[r.at:], flags)
+		// Always into the begin of the buffer: nobody wants the blocks whole.
+		n, errno := r.conn.Receive(r.buffer[:r.block-r.at], flags)
 		if errno == 0 && n > 0 {
 			r.at += n
 			r.counts.Bytes += uint64(n)

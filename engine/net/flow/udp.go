@@ -230,7 +230,7 @@ func (r *DatagramReceiver) Receive(wait bool) (n int, bytes uint64, err error) {
 	}
 	took, errno := r.conn.ReceiveMany(r.messages, flags)
 	if errno != 0 {
-		if errno == syscall.EAGAIN {
+		if errno == syscall.EAGAIN || tooBig(errno, false) {
 			return 0, 0, nil
 		}
 		return 0, 0, fmt.Errorf("receiving datagrams: %w", errno)

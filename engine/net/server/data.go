@@ -41,6 +41,8 @@ func (m *session) stream(fd int) error {
 		return errors.Join(err, unix.Close(fd))
 	}
 	if err := m.pin(i); err != nil {
+		m.note(err) // before the client hears of it, who then asks why
+		e.Shut()
 		return err
 	}
 	e.Attach()

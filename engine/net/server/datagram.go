@@ -23,15 +23,15 @@ func (m *session) datagrams(i, fd int) error {
 	raw, end := m.s.thread()
 	defer end()
 	conn := socket.Conn{FD: fd, Raw: raw}
+	if err := m.pin(i); err != nil {
+		return errors.Join(err, unix.Close(fd))
+	}
 	if err := m.meet(i, fd); err != nil {
 		return errors.Join(err, unix.Close(fd))
 	}
 	e, err := m.join(i, fd)
 	if err != nil {
 		return errors.Join(err, unix.Close(fd))
-	}
-	if err := m.pin(i); err != nil {
-		return err
 	}
 	e.Attach()
 	defer e.Detach()

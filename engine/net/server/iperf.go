@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -8,6 +9,8 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,12 +27,17 @@ import (
 type iperfTest struct {
 	*session
 	cookie  string
-	streams chan int      // TCP streams as they come in
-	running chan struct{} // closed when the test runs
+	streams chan iperfStream // over TCP, as they come in
+	running chan struct{}    // closed when the test runs
 	conn    net.Conn
 	asked   *iperf3.Parameters
 	base    iperfEdge // when what counts begins
+	over    atomic.Bool
 }
+
+// iperfStream is a stream, and as which of the listener's connections it came:
+// iperf3 numbers its streams by that.
+type iperfStream struct{ fd, order int }
 
 // iperfEdge is one moment of a test.
 type iperfEdge struct {
@@ -39,7 +47,7 @@ type iperfEdge struct {
 
 // serveIPerf serves one connection of a client of iperf3: a test's first one, or
 // one of its streams, which begins with the same cookie.
-func (s *server) serveIPerf(ctx context.Context, conn net.Conn) error {
+func (s *server) serveIPerf(ctx context.Context, conn net.Conn, order int) error {
 	if err := conn.SetDeadline(osenv.System{}.Now().Add(handshake)); err != nil {
 		return err
 	}
@@ -50,15 +58,15 @@ func (s *server) serveIPerf(ctx context.Context, conn net.Conn) error {
 		}
 		return errors.New("refused: it does not speak iperf3's protocol")
 	}
-	if joined, err := s.joinIPerf(conn, string(cookie)); joined {
+	if joined, err := s.joinIPerf(conn, string(cookie), order); joined {
 		return err
 	}
 	from := peer(conn)
 	if !s.allowed(from) {
 		return errors.Join(fmt.Errorf("refused: clients of iperf3 are served from %v alone: allow %v", s.cfg.Allow, from), iperf3.AccessDenied.Write(conn))
 	}
-	t := &iperfTest{cookie: string(cookie), conn: conn, running: make(chan struct{}), streams: make(chan int, wire.MaxConnections)}
-	if !s.iperf.CompareAndSwap(nil, t) {
+	t := &iperfTest{cookie: string(cookie), conn: conn, running: make(chan struct{}), streams: make(chan iperfStream, wire.MaxConnections)}
+	if !s.take(ctx, t) {
 		return iperf3.AccessDenied.Write(conn)
 	}
 	defer s.iperf.Store(nil)
@@ -66,8 +74,19 @@ func (s *server) serveIPerf(ctx context.Context, conn net.Conn) error {
 	return t.serve(ctx, s)
 }
 
+// take makes a test the one that runs, where there is none. It waits for one that
+// is over and being cleared away.
+func (s *server) take(ctx context.Context, t *iperfTest) bool {
+	for !s.iperf.CompareAndSwap(nil, t) {
+		if other := s.iperf.Load(); other != nil && !other.over.Load() || !wait(ctx, 5*time.Millisecond) {
+			return false
+		}
+	}
+	return true
+}
+
 // joinIPerf hands a stream to the test that it belongs to.
-func (s *server) joinIPerf(conn net.Conn, cookie string) (bool, error) {
+func (s *server) joinIPerf(conn net.Conn, cookie string, order int) (bool, error) {
 	t := s.iperf.Load()
 	if t == nil || t.cookie != cookie || peer(conn) != peer(t.conn) {
 		return false, nil
@@ -77,7 +96,7 @@ func (s *server) joinIPerf(conn net.Conn, cookie string) (bool, error) {
 		return true, err
 	}
 	select {
-	case t.streams <- fd:
+	case t.streams <- iperfStream{fd, order}:
 		return true, nil
 	default:
 		return true, errors.Join(errors.New("refused: more streams than a test may have"), unix.Close(fd))
@@ -119,8 +138,8 @@ func (t *iperfTest) serve(ctx context.Context, s *server) error {
 func (t *iperfTest) drop() {
 	for {
 		select {
-		case fd := <-t.streams:
-			_ = unix.Close(fd)
+		case x := <-t.streams:
+			_ = unix.Close(x.fd)
 		default:
 			return
 		}
@@ -182,17 +201,24 @@ func (t *iperfTest) open() error {
 	if err := iperf3.CreateStreams.Write(t.conn); err != nil {
 		return err
 	}
-	for i := range t.ends {
+	var all []iperfStream
+	for len(all) < len(t.ends) {
 		select {
-		case fd := <-t.streams:
-			if err := t.begin(i, fd, t.test.Options.Apply(fd, t.local.Is6(), true)); err != nil {
-				return err
-			}
+		case x := <-t.streams:
+			all = append(all, x)
 		case <-ctx.Done():
+			for _, x := range all {
+				_ = unix.Close(x.fd)
+			}
 			return context.Cause(ctx)
 		}
 	}
-	return nil
+	slices.SortFunc(all, func(a, b iperfStream) int { return cmp.Compare(a.order, b.order) })
+	var errs []error
+	for i, x := range all {
+		errs = append(errs, t.begin(i, x.fd, t.test.Options.Apply(x.fd, t.local.Is6(), true)))
+	}
+	return errors.Join(errs...)
 }
 
 // begin gives a stream its thread.
@@ -338,6 +364,7 @@ func (t *iperfTest) run() error {
 	omitted.Stop()
 	end := t.now()
 	t.cancel()
+	t.shut() // a client that receives waits for the rest of a block, or the end
 	return t.exchange(end)
 }
 
@@ -361,6 +388,7 @@ func (t *iperfTest) exchange(end iperfEdge) error {
 	if err := iperf3.Write(t.conn, t.results(end)); err != nil {
 		return err
 	}
+	t.over.Store(true)
 	if err := iperf3.DisplayResults.Write(t.conn); err != nil {
 		return err
 	}

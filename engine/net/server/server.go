@@ -88,7 +88,7 @@ type server struct {
 type listener struct {
 	net.Listener
 	target *url.URL
-	serve  func(context.Context, net.Conn) error
+	serve  func(ctx context.Context, conn net.Conn, order int) error
 }
 
 func newServer(ctx context.Context, cfg Config) (*server, error) {
@@ -183,7 +183,7 @@ func (s *server) run(ctx context.Context) error {
 }
 
 func (s *server) accept(ctx context.Context, l *listener, places chan struct{}, all *sync.WaitGroup) {
-	for ctx.Err() == nil {
+	for order := 0; ctx.Err() == nil; order++ {
 		conn, err := l.Accept()
 		if err != nil {
 			if errors.Is(err, net.ErrClosed) || !wait(ctx, 20*time.Millisecond) { // out of descriptors, say
@@ -200,7 +200,7 @@ func (s *server) accept(ctx context.Context, l *listener, places chan struct{}, 
 		}
 		all.Go(func() {
 			defer func() { <-places }()
-			s.handle(ctx, l, conn)
+			s.handle(ctx, l, conn, order)
 		})
 	}
 }
@@ -216,12 +216,12 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// handle serves one client to the end of its connection.
-func (s *server) handle(ctx context.Context, l *listener, conn net.Conn) {
+// handle serves one connection to its end: the order'th that a listener took.
+func (s *server) handle(ctx context.Context, l *listener, conn net.Conn, order int) {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	if err := l.serve(ctx, conn); err != nil && ctx.Err() == nil {
+	if err := l.serve(ctx, conn, order); err != nil && ctx.Err() == nil {
 		s.cfg.Log(fmt.Sprintf("%v: %v", conn.RemoteAddr(), err))
 	}
 }

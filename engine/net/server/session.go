@@ -42,7 +42,7 @@ type session struct {
 }
 
 // converse is the conversation with one of bakeoff's clients.
-func (s *server) converse(ctx context.Context, conn net.Conn) error {
+func (s *server) converse(ctx context.Context, conn net.Conn, _ int) error {
 	if err := conn.SetDeadline(osenv.System{}.Now().Add(handshake)); err != nil {
 		return err
 	}
@@ -217,12 +217,29 @@ func (m *session) report(samples bool) wire.Report {
 			continue
 		}
 		r.Flows[i] = e.Read(samples)
+		r.Flows[i].Samples = thinned(r.Flows[i].Samples, maxSamples/len(m.ends))
 		r.CPU += e.CPU()
 	}
 	if m.failed != nil {
 		r.Error = m.failed.Error()
 	}
 	return r
+}
+
+// maxSamples is how many one report holds: their JSON must fit a frame.
+const maxSamples = 6000
+
+// thinned leaves out samples evenly where there are more than so many.
+func thinned(all []flow.Sample, most int) []flow.Sample {
+	step := (len(all) + max(most, 1) - 1) / max(most, 1)
+	if step <= 1 {
+		return all
+	}
+	var some []flow.Sample
+	for i := 0; i < len(all); i += step {
+		some = append(some, all[i])
+	}
+	return some
 }
 
 // join takes a connected socket in as one of the measurement's connections.
@@ -239,13 +256,7 @@ func (m *session) join(i, fd int) (*flow.Endpoint, error) {
 // close ends the measurement and everything that belongs to it.
 func (m *session) close() {
 	m.cancel()
-	m.mu.Lock()
-	for _, e := range m.ends {
-		if e != nil {
-			e.Shut()
-		}
-	}
-	m.mu.Unlock()
+	m.shut()
 	m.threads.Wait()
 	for _, fd := range m.sockets {
 		_ = unix.Close(fd)
@@ -253,6 +264,17 @@ func (m *session) close() {
 	for _, e := range m.ends {
 		if e != nil {
 			_ = e.Close()
+		}
+	}
+}
+
+// shut ends all streams.
+func (m *session) shut() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.ends {
+		if e != nil {
+			e.Shut()
 		}
 	}
 }

@@ -101,6 +101,15 @@ func connect(ctx context.Context, fd int, remote, local netip.AddrPort) error {
 	return Patient(fd)
 }
 
+// Pending takes the error that a datagram socket holds. A router's word that
+// packets are too big is none: the kernel knows the path's MTU now.
+func (c Conn) Pending() error {
+	if err := pending(c.FD); !errors.Is(err, unix.EMSGSIZE) {
+		return err
+	}
+	return nil
+}
+
 func pending(fd int) error {
 	n, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	if err == nil && n != 0 {
