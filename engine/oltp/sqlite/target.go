@@ -56,7 +56,7 @@ type config struct {
 const (
 	defaultSynchronous = "normal"
 	defaultCache       = 256 << 20
-	defaultCheckpoint  = 64 << 20
+	defaultCheckpoint  = 16 << 20
 	defaultPageSize    = 4 << 10
 )
 
