@@ -273,7 +273,7 @@ func (a *analyst) result() *Result {
 	tables, charts := economics(a.plan, obs, a.ledger)
 	found, curves := a.peakParts(s)
 	r.Charts = slices.Concat(a.charts(r, s), curves, charts)
-	r.Tables = slices.Concat(found, tables, a.tables())
+	r.Tables = slices.Concat(found, a.scaling(r), tables, a.tables())
 	r.Answer = answer(r)
 	stabilise(r)
 	return r

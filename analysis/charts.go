@@ -102,6 +102,10 @@ func (a *analyst) line(r *Result, m Measure) []Chart {
 		if !ok {
 			continue
 		}
+		if sweeps := a.sweeps(r, m, f); len(sweeps) > 0 {
+			out = append(out, scalingChart(sweeps))
+			continue
+		}
 		c := Chart{
 			ID: slug("line", m.Workload, m.Name, f.Name), Kind: LineChart, Title: titled(m.Title, m.Workload) + " over " + f.Name,
 			Caption: "Geometric means over the blocks with their 95 % intervals." + betterText(m.Better),
@@ -121,13 +125,7 @@ func (a *analyst) lineSeries(r *Result, m Measure, f plan.Factor, at map[string]
 		if c.Measure != m.Name || c.Workload != m.Workload || !has {
 			continue
 		}
-		var rest record.Cell
-		for _, l := range c.Cell {
-			if l.Factor != f.Name {
-				rest = append(rest, l)
-			}
-		}
-		name := shortName(rest)
+		name := shortName(without(c.Cell, f.Name))
 		i := slices.IndexFunc(out, func(s Series) bool { return s.Name == name })
 		if i < 0 {
 			out, i = append(out, Series{Name: name}), len(out)

@@ -276,6 +276,9 @@ type Series struct {
 	High   []float64   `json:"high,omitempty"`
 	Points [][]float64 `json:"points,omitempty"` // every trial's value behind each Y
 	Notes  []string    `json:"notes,omitempty"`  // a word beside each Y, as a forest chart's verdict
+	// Model is true for what was worked out and not measured: a thin line
+	// without marks.
+	Model bool `json:"model,omitempty"`
 }
 
 // Band is a shaded stretch of an axis, as the window or a margin.

@@ -52,6 +52,7 @@ func (a *auditor) chartAudits() map[string]chartAudit {
 		out[chartName("effects", workload, key.measure)] = func(s *sheet, n *node) { a.forestChart(s, n, key) }
 		for _, f := range a.plan.Factors {
 			out[chartName("line", workload, key.measure, f.Name)] = func(s *sheet, n *node) { a.lineChart(s, n, key, f) }
+			out[chartName("scaling", workload, key.measure, f.Name)] = func(s *sheet, n *node) { a.scalingChart(s, n, key, f) }
 		}
 	}
 	for _, w := range a.plan.Workloads {

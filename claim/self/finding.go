@@ -233,7 +233,8 @@ func (a *auditor) findingFrame(n *node, x *expected, claim func(string, func(*sh
 		m := n.at("improvement_percent")
 		switch {
 		case x.improved != nil && x.n() > 0:
-			s.number(m, "improvement", truth{value: *x.improved, unit: "%", slack: 100 * c.slack()})
+			// One is taken off: of a small improvement few digits are left.
+			s.number(m, "improvement", truth{value: *x.improved, unit: "%", slack: 100 * max(c.slack(), floatShare)})
 		case m != nil && m.kind != nullNode:
 			m.told = true
 			s.fault("improvement is printed as %s, but the measure has no direction or no base", m.text)

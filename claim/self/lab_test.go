@@ -49,6 +49,11 @@ func newBench(t testing.TB, src string) *bench {
 					rate *= percent / 100
 					continue
 				}
+				if n := 1.0; l.Factor == "threads" {
+					fmt.Sscan(l.Level, &n)
+					rate *= n / (1 + 0.08*(n-1) + 0.004*n*(n-1))
+					continue
+				}
 				for _, r := range l.Level {
 					rate *= 1 + 0.01*float64(r%7)*float64(i+1)
 				}

@@ -168,6 +168,15 @@ factors:
   server: {v1: {workloads.get.service: s0}, v2: {workloads.get.service: s1}}
 ` + primaries + `repeat: {blocks: 3}
 `,
+		"cores": `
+title: Two servers over their threads` + hosts + `
+workloads:
+  get: {engine: kv, source: client, service: s0, warmup: 1s, window: 10s}
+factors:
+  threads: {1: {workloads.get.pipeline: 1}, 2: {workloads.get.pipeline: 2}, 4: {workloads.get.pipeline: 4}, 8: {workloads.get.pipeline: 8}, 16: {workloads.get.pipeline: 16}}
+  server: {v1: {workloads.get.service: s0}, v2: {workloads.get.service: s1}}
+` + primaries + `repeat: {blocks: 4}
+`,
 		"peaks": `
 title: Two servers at their own peaks` + hosts + `
 workloads:

@@ -116,6 +116,7 @@ func (a *auditor) tableViews() map[string]tableView {
 		out[id] = view
 	}
 	out["loads-at-once"] = a.partsView()
+	out["scaling-steps"], out["scaling-law"] = a.scalingViews()
 	if len(a.searches) > 0 {
 		out["peaks"], out["peak-curve"] = a.peakView(), a.curveView()
 	}

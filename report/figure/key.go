@@ -71,7 +71,11 @@ func drawEnds(s *scene, c analysis.Chart, labels []endLabel, x float64) {
 	for _, l := range labels {
 		class := "s" + itoa(l.series%together)
 		s.line("leader", x+3, l.from, x+14, l.y)
-		s.marker("mk "+class, l.series, x+19, l.y, 3.6)
+		if c.Series[l.series].Model {
+			s.path("ln thin "+class+" d"+itoa(l.series%together), "M"+px(x+14)+" "+px(l.y)+"H"+px(x+25))
+		} else {
+			s.marker("mk "+class, l.series, x+19, l.y, 3.6)
+		}
 		full := ""
 		if l.cut {
 			full = c.Series[l.series].Name

@@ -135,6 +135,10 @@ func (p *plot) series(s *scene, ser analysis.Series, style int, left, top float6
 			}
 		}
 	}
+	if ser.Model {
+		s.path("ln thin "+class+" d"+itoa(style%together), p.trace(ser, left, top))
+		return
+	}
 	s.path("ln "+class+" d"+itoa(style%together), p.trace(ser, left, top))
 	if marked {
 		for i, v := range ser.Y {

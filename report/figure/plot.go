@@ -232,6 +232,9 @@ func levelTicks(c analysis.Chart, scale quantity.Scale) []tick {
 	seen := map[float64]string{}
 	var order []float64
 	for _, s := range c.Series {
+		if s.Model {
+			continue
+		}
 		for i, x := range s.X {
 			if _, known := seen[x]; known || math.IsNaN(x) {
 				continue
