@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -193,7 +192,11 @@ func (f fixture) restoreInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	f.s.SQL("CREATE TABLE tpcc_saved.bakeoff_settings (name VARCHAR(64), value DOUBLE); INSERT INTO tpcc_saved.bakeoff_settings VALUES ('innodb_io_capacity', 333)")
 	f.restored(t)
+	if got := f.s.SQL("SELECT @@innodb_io_capacity, @@innodb_io_capacity_max, @@innodb_max_dirty_pages_pct, @@innodb_max_dirty_pages_pct_lwm"); got != "333\t2000\t90.000000\t0.000000\n" {
+		t.Errorf("settings afterwards are %q", got)
+	}
 }
 
 // modes runs the mix in every mode under both profiles; spec first, since the
@@ -225,7 +228,7 @@ func runMode(t *testing.T, d *database) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const n = 400
+	const n = 300
 	u := connect(t, d, 0)
 	counts := u.work(n - 1)
 	if outcome, err := u.run(t.Context(), unusedItem()); outcome != tpcc.RolledBack {
@@ -457,58 +460,4 @@ func (f fixture) unknownCustomer(t *testing.T) {
 		}
 	})
 	f.restored(t)
-}
-
-// load loads chunks again: by the other way, with a fault, cut off.
-func (f fixture) load(t *testing.T) {
-	c := f.c
-	c.URL, _ = url.Parse(strings.Replace(c.URL.String(), "/tpcc?", "/other?", 1))
-	d := open(t, c)
-	if err := d.Create(t.Context(), tpcc.Tables()); err != nil {
-		t.Fatal(err)
-	}
-	f.s.SQL("SET GLOBAL local_infile = 0")
-	defer f.s.SQL("SET GLOBAL local_infile = 1")
-	for _, id := range []tpcc.TableID{tpcc.District, tpcc.Customer, tpcc.Orders} {
-		chunk := tpcc.Chunk{Table: id, Warehouse: 1}
-		if err := d.Load(t.Context(), chunk); err != nil {
-			t.Fatal(err)
-		}
-		table := tpcc.Tables()[id].Name
-		differ, err := d.Query(t.Context(), fmt.Sprintf("SELECT COUNT(*) FROM (SELECT * FROM %s EXCEPT SELECT * FROM tpcc.%s) x", table, table))
-		if err != nil || differ[0][0] != "0" {
-			t.Errorf("%s: %v rows differ from those of LOAD DATA, %v", table, differ, err)
-		}
-		if err := d.Load(t.Context(), chunk); err == nil {
-			t.Errorf("%s was loaded twice", table)
-		}
-	}
-	if !d.noLocal.Load() {
-		t.Error("LOAD DATA LOCAL was taken though it is forbidden")
-	}
-	f.s.SQL("SET GLOBAL local_infile = 1")
-	f.loadFaults(t, c)
-}
-
-// loadFaults loads where a row is there already, and is cut off: neither may
-// leave a row or a mark.
-func (f fixture) loadFaults(t *testing.T, c oltp.Config) {
-	d := open(t, c)
-	for _, id := range []tpcc.TableID{tpcc.District, tpcc.Customer} {
-		if err := d.Load(t.Context(), tpcc.Chunk{Table: id, Warehouse: 1}); err == nil || !strings.Contains(err.Error(), "took 0 of") {
-			t.Errorf("%s: error %v, want one about rows not taken", id, err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if err := d.Load(ctx, tpcc.Chunk{Table: tpcc.Stock, Warehouse: 1}); err == nil {
-		t.Error("a load was not cut off")
-	}
-	rows, err := d.Query(t.Context(), "SELECT (SELECT COUNT(*) FROM "+oltp.MarkTable+"), (SELECT COUNT(*) FROM stock)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(rows[0], []string{"3", "0"}) {
-		t.Errorf("marks and rows of stock are %v, want 3 and 0", rows[0])
-	}
 }

@@ -32,7 +32,11 @@ func (d *database) Load(ctx context.Context, c tpcc.Chunk) error {
 	defer func() { _ = conn.Close() }()
 	for attempt := 1; ; attempt++ {
 		err := d.loadOnce(ctx, conn, c)
-		if err == nil || attempt == loadAttempts || !isCode(err, errDeadlock, errLockWaitTimeout) {
+		switch {
+		case isCode(err, errDeadlock, errLockWaitTimeout) && attempt < loadAttempts:
+		case isCode(err, errTableFull, errStorageEngine):
+			return fmt.Errorf("%w (is the server's disk full? make room there)", err)
+		default:
 			return err
 		}
 	}

@@ -20,6 +20,8 @@ const (
 	errLockWaitTimeout = 1205
 	errDeadlock        = 1213
 	errRecordChanged   = 1020 // MariaDB with innodb_snapshot_isolation
+	errTableFull       = 1114
+	errStorageEngine   = 1030 // with the system's error, as 28 for a full disk
 	errLocalForbidden  = 1148 // LOAD DATA LOCAL, by older versions
 	errLocalDisabled   = 3948 // the same, MySQL 8
 	errLocalRefused    = 4166 // the same, MariaDB

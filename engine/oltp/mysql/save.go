@@ -42,6 +42,9 @@ func savedTables() []string {
 
 // Save copies the tables to the database beside it.
 func (d *database) Save(ctx context.Context, identity string) error {
+	if err := d.unhurry(ctx); err != nil {
+		return err
+	}
 	saved := quote(d.savedName())
 	err := execAll(ctx, d.server, "DROP DATABASE IF EXISTS "+saved, "CREATE DATABASE "+saved+" DEFAULT CHARACTER SET latin1 COLLATE latin1_bin")
 	if err == nil {
@@ -90,14 +93,22 @@ func (d *database) copyTables(ctx context.Context, from, to string) error {
 			return err
 		}
 	}
-	files, err := d.files(ctx, from, to)
-	if err != nil {
-		return err
-	}
-	if files == nil {
+	unhurry, err := d.hurry(ctx)
+	if err != nil { // it may not be allowed, or not be known here
 		return d.copyAllRows(ctx, from, to)
 	}
-	return files.copy(ctx)
+	files, err := d.files(ctx, from, to)
+	switch {
+	case err != nil:
+	case files == nil:
+		err = d.copyAllRows(ctx, from, to)
+	default:
+		err = files.copy(ctx)
+	}
+	if err == nil {
+		err = d.checkpoint(ctx)
+	}
+	return errors.Join(err, unhurry())
 }
 
 func (d *database) copyAllRows(ctx context.Context, from, to string) error {
