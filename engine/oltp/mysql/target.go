@@ -177,8 +177,3 @@ func (d *database) Close() error {
 	}
 	return nil
 }
-
-var _ interface {
-	oltp.Database
-	oltp.Wired
-} = (*database)(nil)

@@ -3,7 +3,6 @@ package protocol_test
 import (
 	"context"
 	"flag"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -136,7 +135,7 @@ func TestCapture(t *testing.T) {
 		}
 		// Another version may describe a column otherwise; what must not differ is the size's order.
 		if len(answer) < len(kept)/2 || len(answer) > 2*len(kept) {
-			t.Error(fmt.Sprintf("%s: an answer of %d bytes, captured were %d", c.name, len(answer), len(kept)))
+			t.Errorf("%s: an answer of %d bytes, captured were %d", c.name, len(answer), len(kept))
 		}
 	}
 }
