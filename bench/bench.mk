@@ -3,9 +3,9 @@
 
 BENCHFLAGS ?=
 
-.PHONY: bench-driver bench-kv bench-http bench-oltp bench-olap
+.PHONY: bench-driver bench-kv bench-net bench-http bench-oltp bench-olap
 
-bench: bench-driver bench-kv bench-http bench-oltp bench-olap
+bench: bench-driver bench-kv bench-net bench-http bench-oltp bench-olap
 
 # the measuring loop's own cost, with an engine that does nothing
 bench-driver:
@@ -14,6 +14,10 @@ bench-driver:
 # the key-value engine against redis-benchmark, memtier_benchmark and memaslap
 bench-kv:
 	$(GO) run ./bench/kv $(BENCHFLAGS)
+
+# the network engine against iperf3, qperf and sockperf, over loopback
+bench-net:
+	$(GO) run ./bench/net $(BENCHFLAGS)
 
 # the web engine against wrk, on nginx
 bench-http:

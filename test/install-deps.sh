@@ -12,6 +12,9 @@ need memcached memcached
 need snmpd snmpd
 need ipmi_sim openipmi
 need nginx nginx-light
+need iperf3 iperf3
+need ip iproute2
+need ethtool ethtool
 need mariadbd mariadb-server
 need cc gcc # of the tests with the build tag sqlite_c
 [ -e /usr/include/stdlib.h ] || missing="$missing libc6-dev"
