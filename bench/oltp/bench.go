@@ -30,6 +30,9 @@ func newBench(ctx context.Context, o options) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := os.Chmod(dir, 0o755); err != nil { // the server is somebody else
+		return nil, err
+	}
 	b := &bench{o: o, dir: dir, binary: filepath.Join(dir, "bakeoff")}
 	build := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "./cmd/bakeoff")
 	build.Stderr = os.Stderr

@@ -148,6 +148,9 @@ func (b *bench) timed(ctx context.Context, database string, rows float64, comman
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w\n%s", command[0], err, tail(out))
 	}
+	if _, _, err := b.server.counters(ctx, database); err != nil {
+		return 0, fmt.Errorf("%s loaded nothing: %w\n%s", command[0], err, tail(out))
+	}
 	if err := b.server.keep(ctx, database); err != nil {
 		return 0, fmt.Errorf("%w after %s\n%s", err, command[0], tail(out))
 	}
@@ -174,7 +177,7 @@ func (b *bench) loadGoTPC(ctx context.Context) (float64, error) {
 	if err := b.server.exec(ctx, "postgres", "CREATE DATABASE gotpc"); err != nil {
 		return 0, err
 	}
-	return b.timed(ctx, "gotpc", b.rows(), b.goTPC("prepare", 4, "--no-check"), nil, b.dir)
+	return b.timed(ctx, "gotpc", b.rows(), b.goTPC("prepare", 4), nil, b.dir)
 }
 
 func (b *bench) loadPGBench(ctx context.Context) (float64, error) {
