@@ -39,7 +39,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"port", "postgres://host:0/db", nil, load.Common{}, []string{`port "0"`}},
 		{"option", "postgres://host/db?sslmode=require", nil, load.Common{}, []string{"sslmode", "parameter tls"}},
 		{"long name", "postgres://host/" + strings.Repeat("x", 60), nil, load.Common{}, []string{"up to 57 bytes"}},
-		{"profile", somewhere, p{"profile": "tpcc"}, load.Common{}, []string{"hammerdb, spec"}},
+		{"profile", somewhere, p{"profile": "something"}, load.Common{}, []string{"hammerdb, spec"}},
 		{"warehouses", somewhere, p{"warehouses": 0}, load.Common{}, []string{"0 warehouses"}},
 		{"users", somewhere, p{"users": -1}, load.Common{}, []string{"-1 users"}},
 		{"retries", somewhere, p{"retries": 5000}, load.Common{}, []string{"retries", "0 to 1000"}},
