@@ -9,7 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"bakeoff/engine/oltp"
 	"bakeoff/engine/oltp/tpcc"
 )
 
@@ -165,5 +164,3 @@ func (d *database) drop(ctx context.Context, name string) error {
 	}
 	return err
 }
-
-var _ oltp.Database = (*database)(nil)
