@@ -43,7 +43,7 @@ func TestRealPCITree(t *testing.T) {
 		},
 		"/sys/devices/pci0000:00/0000:00:02.1/0000:01:00.0": {
 			Address: "0000:01:00.0", ID: "c0a9:540a", Subsystem: "c0a9:5021",
-			GTs: new(8.0), MaximumGTs: new(8.0), Width: new(4), MaximumWidth: new(4),
+			GTs: new(8.0), MaximumGTs: new(8.0), Width: new(4), MaximumWidth: new(4), SlotGTs: new(8.0), SlotWidth: new(8),
 		},
 		"/sys/devices/pci0000:a2/0000:a2:00.0": {
 			Address: "0000:a2:00.0", ID: "8086:159b", Subsystem: "8086:0003",

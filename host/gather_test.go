@@ -145,7 +145,8 @@ func TestGatherWithAHungDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release(t, mtu)
-	g := gatherer{tree: newTree(root, 100*time.Millisecond)}
+	// Long enough for files that do answer, on a machine that is busy.
+	g := gatherer{tree: newTree(root, 2*time.Second)}
 	f, errs := g.gather(t.Context(), fixedClock{})
 	found := 0
 	for _, err := range errs {
@@ -208,7 +209,7 @@ func TestDriverAnswers(t *testing.T) {
 		"refuses":  {func(string) (driverAnswer, error) { return driverAnswer{}, syscall.EPERM }, "", 2},
 		"is stuck": {func(string) (driverAnswer, error) { <-stuck; return driverAnswer{}, nil }, "", 2},
 	} {
-		g := gatherer{tree: newTree(root, 200*time.Millisecond), nics: c.ask}
+		g := gatherer{tree: newTree(root, time.Second), nics: c.ask}
 		f, errs := g.gather(t.Context(), fixedClock{})
 		if len(f.NICs) != 2 || f.NICs[0].Firmware != c.firmware || f.NICs[0].Driver != "virtio_net" || len(errs) != c.errs {
 			t.Errorf("%s: %+v, %v; want firmware %q, and %d errors: one each", name, f.NICs, errs, c.firmware, c.errs)

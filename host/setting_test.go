@@ -412,8 +412,16 @@ func TestCommandSettingFaults(t *testing.T) {
 // A command that is cut off takes its children with it.
 func TestCommandKilledWithChildren(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	go func() { // cuts it off when the child is there
+		for ctx.Err() == nil {
+			if text, err := os.ReadFile(pidFile); err == nil && strings.HasSuffix(string(text), "\n") {
+				cancel()
+			}
+			pause(ctx, time.Millisecond, nil)
+		}
+	}()
 	_, _, err := command{argv: []string{"sh", "-c", "sleep 60 & echo $! > " + pidFile + "; wait"}}.run(ctx)
 	if err == nil {
 		t.Fatal("a command cut off has no error")
