@@ -25,6 +25,7 @@ check: vet
 	$(GO) test -timeout 20m ./...
 	$(GO) test -tags oracle ./engine/oltp/oracle
 	CGO_ENABLED=1 $(GO) test -tags sqlite_c ./engine/oltp/sqlite
+	CGO_ENABLED=1 $(GO) test -tags duckdb ./engine/olap/duckdb
 
 vet:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \

@@ -66,9 +66,9 @@ func TestBadTargets(t *testing.T) {
 		"mysql://u@/d":              "it names no host",
 		"mysql://u@h/d?x=1":         "unknown options",
 		"mysql://u@h/a%60b":         "without quotes",
-		"sqlite://host/file":        "expected three slashes",
-		"sqlite:relative":           "expected three slashes",
-		"sqlite:///tmp/x?mode=rwc":  "expected three slashes",
+		"sqlite://host/file":        "with three slashes",
+		"sqlite:no/such/folder/x":   "no folder that is there",
+		"sqlite:///tmp/x?mode=rwc":  "no options",
 		"sqlite://user@/tmp/x.file": "neither users nor TLS",
 	} {
 		r, err := load.Open(t.Context(), engine(), specOf(target, nil), load.Env{})

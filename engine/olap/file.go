@@ -12,22 +12,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FilePath is where an embedded database of a URL as scheme:///PATH lies, or in
-// the session's folder where it has no path. Instances above 0 have files of their own.
+// FilePath is where an embedded database of a URL as scheme:FILE or scheme:///PATH
+// lies, or in the session's folder where it has no path. Instances above 0 have files of their own.
 func FilePath(c Config, name string) (string, error) {
-	u := c.URL
+	u, path := c.URL, c.URL.Path
+	if u.Opaque != "" {
+		path = u.Opaque
+	}
 	switch {
 	case c.TLS != nil || c.User != "":
 		return "", errors.New("an embedded database has neither users nor TLS")
 	case c.Dir != "":
 		return filepath.Join(c.Dir, name), nil
-	case u.Host != "" || u.Opaque != "" || u.RawQuery != "" || !strings.HasPrefix(u.Path, "/"):
-		return "", fmt.Errorf("expected three slashes and the absolute path of a file, as %s:///var/tmp/%s", u.Scheme, name)
+	case u.Host != "" || u.RawQuery != "":
+		return "", fmt.Errorf("expected a file and no options, as %s:%s or, with three slashes, %s:///var/tmp/%s", u.Scheme, name, u.Scheme, name)
 	}
 	if c.Instance > 0 {
-		return fmt.Sprintf("%s_%d", u.Path, c.Instance), nil
+		path = fmt.Sprintf("%s_%d", path, c.Instance)
 	}
-	return u.Path, nil
+	return filepath.Abs(path)
 }
 
 // The copy of a file under an identity is the file, and beside it one with its identity that is

@@ -4,7 +4,7 @@ package duckdb
 
 import "bakeoff/engine/olap"
 
-// Target is DuckDB in this process. A URL is duckdb:///PATH, or duckdb: for a
+// Target is DuckDB in this process. A URL is duckdb:FILE or duckdb:///PATH, or duckdb: for a
 // database in memory that goes with the session.
 type Target struct{}
 
@@ -12,7 +12,7 @@ type Target struct{}
 func (Target) Schemes() []string { return []string{"duckdb"} }
 
 // Form shows what a URL looks like.
-func (Target) Form() string { return "duckdb:///PATH" }
+func (Target) Form() string { return "duckdb:FILE" }
 
 // Parallel is true: threads.
 func (Target) Parallel() bool { return true }

@@ -19,7 +19,7 @@ import (
 	"bakeoff/engine/olap/tpch"
 )
 
-// Target is SQLite in this process. A URL is sqlite:///PATH; without a path the
+// Target is SQLite in this process. A URL is sqlite:FILE or sqlite:///PATH; without a file the
 // database is a file of the session's own, which goes with it.
 type Target struct{}
 
@@ -27,7 +27,7 @@ type Target struct{}
 func (Target) Schemes() []string { return []string{"sqlite"} }
 
 // Form shows what a URL looks like.
-func (Target) Form() string { return "sqlite:///PATH" }
+func (Target) Form() string { return "sqlite:FILE" }
 
 // Parallel is false: SQLite runs a query on one thread.
 func (Target) Parallel() bool { return false }
