@@ -44,6 +44,9 @@ type Parameter struct {
 	Values  []string // allowed ones, for TypeEnum
 	Unit    string
 	Doc     string
+	// Incomparable says that figures of different values follow different rules,
+	// so that no plan may compare them.
+	Incomparable bool
 }
 
 // ParameterType names how a parameter's text is read.

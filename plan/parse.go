@@ -130,6 +130,7 @@ func (f *faults) checkCells(p *Plan, catalog Catalog) []Resolved {
 		}
 		out = append(out, r)
 	}
+	f.checkIncomparable(out, catalog)
 	for _, s := range p.Services {
 		if !used[s.Name] && !lost && !f.full() {
 			f.add(p.tree.get("services").line, "services."+s.Name, "a service that no workload names", "a workload with service: "+s.Name, "remove it, or say always: true")

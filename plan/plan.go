@@ -335,4 +335,6 @@ type Parameter struct {
 	Default string
 	Values  []string // of an enum
 	Doc     string
+	// Incomparable values are never to be mixed in one plan.
+	Incomparable bool
 }

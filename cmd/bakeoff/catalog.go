@@ -33,7 +33,7 @@ func (catalog) Engines() []plan.Engine {
 		p := plan.Engine{Name: e.Name(), Kinds: d.Kinds, Figures: d.Figures, Target: targeted(e.Name()), Embedded: embedded(e.Name()), Options: embeddedOptions(e.Name()),
 			Check: func(w plan.Workload) error { return tryOpen(e, w) }}
 		for _, q := range d.Parameters {
-			p.Parameters = append(p.Parameters, plan.Parameter{Name: q.Name, Type: string(q.Type), Default: q.Default, Values: q.Values, Doc: q.Doc})
+			p.Parameters = append(p.Parameters, plan.Parameter{Name: q.Name, Type: string(q.Type), Default: q.Default, Values: q.Values, Doc: q.Doc, Incomparable: q.Incomparable})
 		}
 		all = append(all, p)
 	}

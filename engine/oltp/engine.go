@@ -56,7 +56,7 @@ func (e Engine) Open(_ context.Context, spec load.Spec) (load.Session, error) {
 
 func parameters() []load.Parameter {
 	return []load.Parameter{
-		{Name: "profile", Type: load.TypeEnum, Values: []string{"hammerdb", "spec"}, Default: "hammerdb", Doc: "The rules: hammerdb, comparable with HammerDB's figures, or spec, the TPC-C specification's. Figures of the two are not comparable."},
+		{Name: "profile", Type: load.TypeEnum, Values: []string{"hammerdb", "spec"}, Default: "hammerdb", Doc: "The rules: hammerdb, comparable with HammerDB's figures, or spec, the TPC-C specification's. Figures of the two are not comparable.", Incomparable: true},
 		{Name: "warehouses", Type: load.TypeInt, Default: "1", Doc: "Size of the database, about 500,000 rows each."},
 		{Name: "users", Type: load.TypeInt, Default: "4", Doc: "Virtual users, each with a connection."},
 		{Name: "homes", Type: load.TypeEnum, Values: []string{"random", "own", "all"}, Default: "random", Doc: "Which warehouses a user works in: one at random, for good; own: user i in warehouse i; all: user i of n in i, i+n, i+2n ..., one at random for each transaction."},
