@@ -43,11 +43,14 @@ func newBench(ctx context.Context, o options) (*bench, error) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "tcl", "pkgIndex.tcl"), []byte(tclPackages), 0o644)
 	}
-	if err == nil {
-		err = os.Mkdir(filepath.Join(dir, "pg"), 0o700)
+	if o.keep == "" {
+		o.keep = filepath.Join(dir, "pg")
 	}
 	if err == nil {
-		b.server, err = startServer(ctx, filepath.Join(dir, "pg"), o.serverCPU)
+		err = os.MkdirAll(o.keep, 0o700)
+	}
+	if err == nil {
+		b.server, err = startServer(ctx, o.keep, o.serverCPU)
 	}
 	if err != nil {
 		b.close()
@@ -66,6 +69,10 @@ func (b *bench) loadAll(ctx context.Context) error {
 	fmt.Printf("## Loading %d warehouses, rows a second\n\nTargets: 15 times HammerDB, 4 times go-tpc.\n\n| loader | rows/s | bakeoff's over it |\n|---|---|---|\n", b.o.warehouses)
 	var own float64
 	for _, l := range b.loaders() {
+		if b.server.has(ctx, l.database) {
+			fmt.Printf("| %s | loaded before | |\n", l.name)
+			continue
+		}
 		rate, err := l.load(ctx)
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)

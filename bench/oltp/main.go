@@ -41,7 +41,7 @@ type options struct {
 	users        []int
 	hammerdb     string
 	goTPC        string
-	loads        bool
+	keep         string
 	serverCPU    int
 	generatorCPU int
 	verbose      bool
@@ -57,7 +57,7 @@ func parse(args []string) (options, error) {
 	users := fs.String("users", "2,16", "numbers of users")
 	fs.StringVar(&o.hammerdb, "hammerdb", "", "folder of HammerDB 4")
 	fs.StringVar(&o.goTPC, "go-tpc", "", "go-tpc's binary")
-	fs.BoolVar(&o.loads, "loads", true, "compare how fast data are loaded, too")
+	fs.StringVar(&o.keep, "keep", "", "folder of the server's data, which is used again where it is there: what was loaded is not loaded again")
 	fs.IntVar(&o.serverCPU, "server-cpu", 0, "core of the server")
 	fs.IntVar(&o.generatorCPU, "generator-cpu", 1, "core of the generators")
 	fs.BoolVar(&o.verbose, "v", false, "print every measurement")

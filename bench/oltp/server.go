@@ -41,10 +41,17 @@ func startServer(ctx context.Context, dir string, cpu int) (*server, error) {
 		}
 	}
 	data := filepath.Join(dir, "data")
+	if _, err := os.Stat(data); err == nil {
+		return s, s.start(ctx, data, cpu)
+	}
 	if err := s.as(exec.CommandContext(ctx, filepath.Join(s.bin, "initdb"), "-D", data, "-U", "postgres", "--auth", "trust", "--no-sync", "--locale", "C", "-E", "UTF8")).Run(); err != nil {
 		return nil, fmt.Errorf("initdb: %w", err)
 	}
-	args := []string{"--cpu-list", strconv.Itoa(cpu), filepath.Join(s.bin, "postgres"), "-D", data, "-p", strconv.Itoa(s.port), "-k", dir}
+	return s, s.start(ctx, data, cpu)
+}
+
+func (s *server) start(ctx context.Context, data string, cpu int) error {
+	args := []string{"--cpu-list", strconv.Itoa(cpu), filepath.Join(s.bin, "postgres"), "-D", data, "-p", strconv.Itoa(s.port), "-k", s.dir}
 	for _, setting := range []string{
 		"listen_addresses=127.0.0.1", "shared_buffers=512MB", "synchronous_commit=off", "max_wal_size=8GB", "checkpoint_timeout=30min",
 		"max_connections=200", "autovacuum=off", "jit=off",
@@ -53,15 +60,21 @@ func startServer(ctx context.Context, dir string, cpu int) (*server, error) {
 	}
 	s.cmd = s.as(exec.Command("taskset", args...))
 	if err := s.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting PostgreSQL: %w", err)
+		return fmt.Errorf("starting PostgreSQL: %w", err)
 	}
+	var err error
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if err = s.exec(ctx, "postgres", "CREATE ROLE hdb SUPERUSER LOGIN PASSWORD 'hdb'"); err == nil {
-			return s, nil
+		if err = s.exec(ctx, "postgres", "DO $$ BEGIN CREATE ROLE hdb SUPERUSER LOGIN PASSWORD 'hdb'; EXCEPTION WHEN duplicate_object THEN END $$"); err == nil {
+			return nil
 		}
 	}
 	s.stop()
-	return nil, fmt.Errorf("PostgreSQL does not answer: %w", err)
+	return fmt.Errorf("PostgreSQL does not answer: %w", err)
+}
+
+// has says whether a database was loaded before.
+func (s *server) has(ctx context.Context, database string) bool {
+	return s.exec(ctx, database+"_kept", "SELECT 1") == nil
 }
 
 // lower has the server run as somebody who is not root.

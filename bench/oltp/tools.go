@@ -26,8 +26,9 @@ type tool struct {
 
 // loader loads a database, and says how fast.
 type loader struct {
-	name string
-	load func(ctx context.Context) (rowsPerSecond float64, err error)
+	name     string
+	database string
+	load     func(ctx context.Context) (rowsPerSecond float64, err error)
 }
 
 func (b *bench) bakeoff(users int, database string, more ...string) []string {
@@ -101,14 +102,14 @@ func (b *bench) hammerDBRun(users int) ([]string, error) {
 
 // loaders load what the tools need.
 func (b *bench) loaders() []loader {
-	all := []loader{{"bakeoff, 4 loaders", b.loadOwn}}
+	all := []loader{{"bakeoff, 4 loaders", "own", b.loadOwn}}
 	if b.o.hammerdb != "" {
-		all = append(all, loader{"HammerDB, 2 users", b.loadHammerDB})
+		all = append(all, loader{"HammerDB, 2 users", "hdb", b.loadHammerDB})
 	}
 	if b.o.goTPC != "" {
-		all = append(all, loader{"go-tpc, 4 threads", b.loadGoTPC})
+		all = append(all, loader{"go-tpc, 4 threads", "gotpc", b.loadGoTPC})
 	}
-	return append(all, loader{"pgbench -i, scale 20", b.loadPGBench})
+	return append(all, loader{"pgbench -i, scale 20", "pgbench", b.loadPGBench})
 }
 
 func (b *bench) loadOwn(ctx context.Context) (float64, error) {

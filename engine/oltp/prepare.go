@@ -41,6 +41,13 @@ func (s *session) Prepare(ctx context.Context, progress func(float64)) (*record.
 	if err != nil {
 		return nil, fmt.Errorf("engine oltp: %w", err)
 	}
+	if sizer, ok := s.db.(Sizer); ok {
+		n, err := sizer.Size(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("engine oltp: asking how large the data are: %w", err)
+		}
+		set.Bytes = uint64(n)
+	}
 	s.ready = true
 	set.Seconds = float64(s.config.Clock.Now()-start) / 1e9
 	return set, nil

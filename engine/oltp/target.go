@@ -143,6 +143,11 @@ type Database interface {
 	Close() error
 }
 
+// Sizer is a Database that knows how many bytes its data take, indexes included.
+type Sizer interface {
+	Size(ctx context.Context) (int64, error)
+}
+
 // Wired is a Database whose protocol the engine drives over load/ring: many
 // users a thread.
 type Wired interface {

@@ -217,6 +217,14 @@ func (d *database) Counters(ctx context.Context) (oltp.Counters, error) {
 	return c, nil
 }
 
+// Size is the database's size on disk.
+func (d *database) Size(ctx context.Context) (n int64, err error) {
+	err = d.with(ctx, func(c *pgx.Conn) error {
+		return d.plain(c.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&n))
+	})
+	return n, err
+}
+
 //go:embed routines.sql
 var routines string
 

@@ -184,7 +184,7 @@ func works(t *testing.T, spec load.Spec) load.Result {
 func loadsAndRestores(t *testing.T, url string) {
 	spec := specOf(url, parameters{"check": "full"})
 	r, set := measured(t, spec)
-	if set.Prepared != "loaded" || set.Items < 590_000 || set.Items > 610_000 || figure(r, "load_time") <= 0 || figure(r, "load_rate") <= 0 {
+	if set.Prepared != "loaded" || set.Items < 590_000 || set.Items > 610_000 || set.Bytes < 50<<20 || figure(r, "load_time") <= 0 || figure(r, "load_rate") <= 0 {
 		t.Errorf("data set %+v, figures %+v", set, r.Load.Figures)
 	}
 	again := works(t, spec)
