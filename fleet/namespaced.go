@@ -39,6 +39,7 @@ type Namespaced struct {
 	mu       sync.Mutex
 	child    *child
 	services map[string]string // started and not stopped: name -> PID file
+	began    *child            // that has loads open, or services running; nil: none
 }
 
 // NewNamespaced returns the agent of a network namespace. It starts nothing.
@@ -172,13 +173,12 @@ func (n *Namespaced) reach(ctx context.Context) (*child, error) {
 	if _, err := c.EndOrphans(ctx, left); err != nil {
 		return nil, fmt.Errorf("ending what the agent before left: %w", err)
 	}
-	clear(n.services)
-	return c, nil
+	return c, nil // the services stay on the list until they are stopped, as for the caller
 }
 
 // told adds what the process last said to the news that it is lost.
 func (n *Namespaced) told(c *child, err error) error {
-	if _, lost := errors.AsType[*LostError](err); !lost {
+	if _, lost := errors.AsType[*LostError](err); !lost || c.alive() {
 		return err
 	}
 	err = errors.Join(fmt.Errorf("network namespace %s: %w", n.name, err), c.end())
@@ -268,6 +268,7 @@ func (n *Namespaced) RestoreSetting(ctx context.Context, s run.SettingSpec, befo
 // StartService starts a service inside.
 func (n *Namespaced) StartService(ctx context.Context, s run.ServiceSpec) (record.Service, error) {
 	return within(ctx, n, func(c *child) (record.Service, error) {
+		n.begins(c)
 		n.mu.Lock()
 		n.services[s.Name] = s.PIDFile
 		n.mu.Unlock()
@@ -280,12 +281,20 @@ func (n *Namespaced) StopService(ctx context.Context, name string) (run.Ended, e
 	return within(ctx, n, func(c *child) (run.Ended, error) {
 		ended, err := c.StopService(ctx, name)
 		if err == nil {
-			n.mu.Lock()
-			delete(n.services, name)
-			n.mu.Unlock()
+			n.stopped(name)
 		}
 		return ended, err
 	})
+}
+
+// stopped forgets a service, and with the last one that anything was begun.
+func (n *Namespaced) stopped(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.services, name)
+	if len(n.services) == 0 {
+		n.began = nil
+	}
 }
 
 // CheckService says whether a service has died.
@@ -306,18 +315,42 @@ func (n *Namespaced) EndOrphans(ctx context.Context, o []run.Orphan) ([]string, 
 
 // OpenLoad opens loads inside.
 func (n *Namespaced) OpenLoad(ctx context.Context, s []run.LoadSpec, progress func(load.Progress)) ([]*record.DataSet, error) {
-	return within(ctx, n, func(c *child) ([]*record.DataSet, error) { return c.OpenLoad(ctx, s, progress) })
+	return within(ctx, n, func(c *child) ([]*record.DataSet, error) {
+		n.begins(c)
+		return c.OpenLoad(ctx, s, progress)
+	})
 }
 
-// Measure measures inside.
+// begins notes the first process of a trial that begins something.
+func (n *Namespaced) begins(c *child) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.began == nil {
+		n.began = c
+	}
+}
+
+// Measure measures inside. Loads and services end with the process that began
+// them: what another one would measure is not what was prepared.
 func (n *Namespaced) Measure(ctx context.Context, w run.WatchSpec, progress func(load.Progress)) (run.Measured, error) {
-	return within(ctx, n, func(c *child) (run.Measured, error) { return c.Measure(ctx, w, progress) })
+	return within(ctx, n, func(c *child) (run.Measured, error) {
+		n.mu.Lock()
+		began := n.began
+		n.mu.Unlock()
+		if began != nil && began != c {
+			return run.Measured{}, fmt.Errorf("network namespace %s: %w", n.name, &LostError{errors.New("it ended, and its loads and services with it")})
+		}
+		return c.Measure(ctx, w, progress)
+	})
 }
 
 // CloseLoad closes the loads. An agent that is gone has none.
 func (n *Namespaced) CloseLoad(ctx context.Context) error {
 	n.mu.Lock()
 	c := n.child
+	if len(n.services) == 0 {
+		n.began = nil
+	}
 	n.mu.Unlock()
 	if !c.alive() {
 		return nil

@@ -150,7 +150,7 @@ func TestAgentKilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer goleak.VerifyNone(t)
 			h := newTwoHosts(t)
-			h.plan = strings.Replace(h.plan, "retries: 0", "retries: 1", 1)
+			h.plan = strings.NewReplacer("retries: 0", "retries: 5", "blocks: 2", "blocks: 1").Replace(h.plan)
 			s, err := h.execute("", at("0002", func() {
 				for _, pid := range insideNamespace(t, h.lab.Namespace(name)) {
 					if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); strings.HasPrefix(string(comm), "fleet.test") {
@@ -174,7 +174,7 @@ func TestAgentKilled(t *testing.T) {
 func TestLinkDown(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	h := newTwoHosts(t)
-	h.plan = strings.Replace(strings.Replace(h.plan, "retries: 0", "retries: 1", 1), "window: 300ms", "window: 1500ms", 1)
+	h.plan = strings.NewReplacer("retries: 0", "retries: 5", "blocks: 2", "blocks: 1", "window: 300ms", "window: 1500ms").Replace(h.plan)
 	set := func(up bool) {
 		err := host.InNamespace(h.storage, func() error {
 			l, err := netlink.LinkByName("eth0")
