@@ -168,7 +168,7 @@ func (f fixture) restore(t *testing.T) {
 }
 
 func (f fixture) restoreRows(t *testing.T) {
-	for _, name := range savedTables() {
+	for _, name := range f.d.savedTables() {
 		if err := f.d.Exec(t.Context(), "DELETE FROM "+name); err != nil {
 			t.Fatal(err)
 		}

@@ -23,17 +23,18 @@ const (
 )
 
 // Saving describes the copies.
-func (d *database) Saving() string {
-	if d.Schema == hammerDBSchema {
-		return "" // its tables are not to be dropped
-	}
+func (*database) Saving() string {
 	return "copies of the tables in a database beside it: the files themselves where the server runs on this host, else row by row"
 }
 
 func (d *database) savedName() string { return d.name + savedSuffix }
 
-func savedTables() []string {
-	names := []string{oltp.MarkTable}
+// savedTables are those that are copied.
+func (d *database) savedTables() []string {
+	var names []string
+	if d.Schema != hammerDBSchema {
+		names = append(names, oltp.MarkTable)
+	}
 	for _, t := range tpcc.Tables() {
 		names = append(names, t.Name)
 	}
@@ -87,7 +88,7 @@ func (d *database) Restore(ctx context.Context) error {
 
 // copyTables makes the tables of one database anew in another.
 func (d *database) copyTables(ctx context.Context, from, to string) error {
-	for _, name := range savedTables() {
+	for _, name := range d.savedTables() {
 		target := quote(to) + "." + quote(name)
 		if err := execAll(ctx, d.server, "DROP TABLE IF EXISTS "+target, "CREATE TABLE "+target+" LIKE "+quote(from)+"."+quote(name)); err != nil {
 			return err
@@ -118,7 +119,7 @@ func (d *database) copyAllRows(ctx context.Context, from, to string) error {
 // each does something for every table, for several at a time.
 func (d *database) each(ctx context.Context, do func(table string) error) error {
 	limit := make(chan struct{}, copiesAtOnce)
-	names := savedTables()
+	names := d.savedTables()
 	errs := make([]error, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {
@@ -181,7 +182,7 @@ func (d *database) files(ctx context.Context, from, to string) (*fileCopy, error
 		return nil, err
 	}
 	// These files tell that it is this server's directory: it has just made them.
-	for _, name := range savedTables() {
+	for _, name := range d.savedTables() {
 		if _, err := os.Stat(filepath.Join(f.fromDir, name+".cfg")); err != nil {
 			return nil, f.unlock()
 		}
@@ -196,7 +197,7 @@ func (f *fileCopy) lock(ctx context.Context) error {
 		return fmt.Errorf("connecting to lock the tables: %w", err)
 	}
 	var names []string
-	for _, name := range savedTables() {
+	for _, name := range f.d.savedTables() {
 		names = append(names, quote(f.from)+"."+quote(name))
 	}
 	if err := execAll(ctx, conn, "FLUSH TABLES "+strings.Join(names, ", ")+" FOR EXPORT"); err != nil {
