@@ -40,6 +40,9 @@ func (s *session) prepareForeign(ctx context.Context) (*record.DataSet, error) {
 		if err := s.db.Save(ctx, name); err != nil {
 			return nil, fmt.Errorf("saving the state of the database (%s): %w", s.db.Saving(), err)
 		}
+		if _, err := s.restoreSaved(ctx, name); err != nil {
+			return nil, err
+		}
 		how = "restored"
 	}
 	set := &record.DataSet{Prepared: how}

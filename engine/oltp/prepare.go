@@ -98,6 +98,11 @@ func (s *session) prepare(ctx context.Context) (*record.DataSet, error) {
 		if err := s.db.Save(ctx, identity(s.config.Data)); err != nil {
 			return nil, fmt.Errorf("saving the state of the database (%s): %w", s.db.Saving(), err)
 		}
+		// The first trial begins as all others do, not with what the load left in
+		// the server's memory.
+		if _, err := s.restoreSaved(ctx, identity(s.config.Data)); err != nil {
+			return nil, err
+		}
 	}
 	return s.described(ctx, how, nil)
 }
