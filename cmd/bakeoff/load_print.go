@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -209,7 +211,7 @@ func printLoadJSON(w io.Writer, r load.Result, rows []latencyRow) error {
 func printLoadTable(w io.Writer, r load.Result, rows []latencyRow) error {
 	l := r.Load
 	seconds := l.Window.Seconds
-	fmt.Fprintf(w, "%s of %s over %.2f s (%s, %d workers)\n\n", l.Engine, orNothing(l.Target), seconds, l.Generator.Backend, l.Generator.Workers)
+	fmt.Fprintf(w, "%s of %s over %.2f s (%s, %d workers)\n\n", l.Engine, targetOf(l), seconds, l.Generator.Backend, l.Generator.Workers)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "kind\tops/s\tmisses/s\tfailed\ttimed out\tin\tout\tmean\tp50\tp99\tp99.9\tmax\t")
 	for _, k := range append(l.Kinds, totalKind(l.Kinds)) {
@@ -255,11 +257,15 @@ func rate(n uint64, seconds float64, in string) string {
 	return unit.FormatSI(float64(n)/seconds, in, 4)
 }
 
-func orNothing(target string) string {
-	if target == "" {
-		return "no target"
+// targetOf names what was loaded.
+func targetOf(l record.Load) string {
+	switch product := l.Server["product"]; {
+	case l.Target != "":
+		return l.Target
+	case product != "":
+		return product + " (no target given)"
 	}
-	return target
+	return "no target"
 }
 
 // reachedShare of the target rate is enough for it to count as reached.
@@ -286,9 +292,7 @@ func printLoadNotes(w io.Writer, r load.Result) {
 				unit.FormatSI(reached, "ops/s", 4), unit.FormatSI(g.TargetRate, "ops/s", 4))
 		}
 	}
-	if d := l.DataSet; d != nil {
-		fmt.Fprintf(w, "Data set: %s, %s, %s, %s\n", counted(d.Items, "item"), unit.FormatSI(float64(d.Bytes), "B", 4), d.Prepared, d.Fingerprint)
-	}
+	printDataSet(w, l)
 	if s := l.Steady; s != nil {
 		fmt.Fprintf(w, "Steadiness over %d intervals: slope %.2f %%, largest excursion %.2f %%.\n", s.Intervals, s.SlopePercent, s.ExcursionPercent)
 	}
@@ -303,6 +307,24 @@ func printLoadNotes(w io.Writer, r load.Result) {
 	}
 	for _, x := range r.Warnings {
 		fmt.Fprintf(w, "%s (%s): %s; threshold %s. %s\n", x.Gate, x.Severity, x.Found, x.Threshold, x.Advice)
+	}
+}
+
+// printDataSet says what was worked on, and how the server was set that had it.
+func printDataSet(w io.Writer, l record.Load) {
+	if d := l.DataSet; d != nil {
+		parts := []string{counted(d.Items, "item")}
+		if d.Bytes > 0 {
+			parts = append(parts, unit.FormatSI(float64(d.Bytes), "B", 4))
+		}
+		fmt.Fprintf(w, "Data set: %s\n", strings.Join(append(parts, d.Prepared, d.Fingerprint), ", "))
+	}
+	var settings []string
+	for _, name := range slices.Sorted(maps.Keys(l.Server)) {
+		settings = append(settings, name+" "+l.Server[name])
+	}
+	if len(settings) > 0 {
+		fmt.Fprintf(w, "Server: %s\n", strings.Join(settings, "; "))
 	}
 }
 
