@@ -42,7 +42,7 @@ func (w *worker) ended(c *conn) {
 // lost closes a connection and fails what is on the wire.
 func (w *worker) lost(c *conn, err error) {
 	w.close(c)
-	c.since = w.clock.Now()
+	w.missed(c)
 	w.fail(c, c.sent, load.Failed, err)
 	w.later(c)
 }
@@ -70,16 +70,11 @@ func (w *worker) later(c *conn) {
 	c.retryAt = w.clock.Now() + c.delay
 }
 
-// account adds to the time that connections were down.
-func (w *worker) account(c *conn) {
+// missed notes that a connection is down, which the load did not want.
+func (w *worker) missed(c *conn) {
 	if c.since == 0 {
-		return
-	}
-	now := w.clock.Now()
-	w.s.counts.down.Add(now - c.since)
-	c.since = 0
-	if c.ring == nil {
-		c.since = now
+		c.since = w.clock.Now()
+		w.s.outage.Begin(c.since)
 	}
 }
 
@@ -109,7 +104,6 @@ func (w *worker) expire(now int64) {
 	limit := int64(w.c.timeout)
 	w.nextScan = now + limit
 	for _, c := range w.conns {
-		w.account(c)
 		if c.head == c.tail {
 			continue
 		}
@@ -126,7 +120,7 @@ func (w *worker) expire(now int64) {
 		w.fail(c, end, load.TimedOut, nil)
 		if onWire {
 			w.close(c)
-			c.since = now
+			w.missed(c)
 			if int32(sent-end) > 0 {
 				w.fail(c, sent, load.Failed, errBehind)
 			}
@@ -169,10 +163,8 @@ func (w *worker) dialed(d dial.Opened[*conn]) {
 		err = w.up(c, d.Link)
 	}
 	if w.lastErr = err; err != nil {
-		if c.since == 0 {
-			c.since = w.clock.Now()
-		}
-		w.account(c)
+		w.s.outage.Failed.Add(1)
+		w.missed(c)
 		w.fail(c, c.tail, load.Failed, err)
 		w.later(c)
 	}

@@ -10,7 +10,6 @@ import (
 	"bakeoff/load"
 	"bakeoff/load/dial"
 	"bakeoff/load/ring"
-	"bakeoff/record"
 )
 
 // session is one load on one target.
@@ -18,13 +17,12 @@ type session struct {
 	c       *config
 	backend string
 	counts  counts
+	outage  dial.Outage
 }
 
 // counts are what the workers count beside their operations.
 type counts struct {
-	connects, failedConnects atomic.Uint64
-	handshakes, resumed      atomic.Uint64
-	down                     atomic.Int64 // nanoseconds, over all connections
+	handshakes, resumed atomic.Uint64
 }
 
 // newSession settles on the way of input and output, so that every worker's is
@@ -66,11 +64,7 @@ func (s *session) Worker(ctx context.Context, i, n int) (load.Worker, error) {
 // Snapshot reads what the engine counts; a web server has no counters that all
 // have in common.
 func (s *session) Snapshot(context.Context) ([]load.Count, error) {
-	all := []load.Count{
-		{Name: "connects", Unit: "1", Value: float64(s.counts.connects.Load())},
-		{Name: record.CounterFailedConnects, Unit: "1", Value: float64(s.counts.failedConnects.Load())},
-		{Name: record.CounterDisconnected, Unit: "s", Value: float64(s.counts.down.Load()) / 1e9 / float64(s.c.connections)},
-	}
+	all := s.outage.Counts(s.c.spec.Clock.Now(), s.c.connections)
 	if s.c.tls != nil {
 		all = append(all,
 			load.Count{Name: "tls_handshakes", Unit: "1", Value: float64(s.counts.handshakes.Load())},
@@ -84,14 +78,6 @@ func (s *session) Close() error { return nil }
 
 // dial connects and hands over the socket.
 func (s *session) dial(ctx context.Context) (dial.Link, error) {
-	l, err := s.connect(ctx)
-	if err != nil {
-		s.counts.failedConnects.Add(1)
-	}
-	return l, err
-}
-
-func (s *session) connect(ctx context.Context) (dial.Link, error) {
 	c := s.c
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

@@ -49,7 +49,7 @@ func newWorker(ctx context.Context, s *session, i, n int) (_ *worker, err error)
 	if err != nil {
 		return nil, err
 	}
-	w.dials = dial.New[*conn](s.dial, w.loop.Wake, count, &s.counts.connects)
+	w.dials = dial.New[*conn](s.dial, w.loop.Wake, count, &s.outage.Attempts)
 	if err := w.connect(ctx, count); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
@@ -65,7 +65,6 @@ func (w *worker) connect(ctx context.Context, count int) error {
 	for i := range links {
 		limit <- struct{}{}
 		all.Go(func() {
-			w.s.counts.connects.Add(1)
 			links[i], errs[i] = w.s.dial(ctx)
 			<-limit
 		})
@@ -103,7 +102,10 @@ func (w *worker) up(c *conn, l dial.Link) error {
 	}
 	rc.Tag = int(c.slot)
 	c.ring, c.sealed, c.good, c.budget = rc, l.Sealed, false, w.c.budget
-	w.account(c)
+	if c.since != 0 {
+		w.s.outage.End(c.since, w.clock.Now())
+		c.since = 0
+	}
 	w.down--
 	w.sendWaiting(c)
 	return nil
