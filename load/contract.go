@@ -30,6 +30,8 @@ type Description struct {
 	Parameters []Parameter
 	Kinds      []string // of operation, in the order of Op and Completion kinds
 	Parts      []Part
+	// Target says what a target's URL looks like; "" leaves it to the command's help.
+	Target string
 	// Figures names what a Figurer of this engine gives, so that a plan may
 	// judge it or search for its peak: nopm, say.
 	Figures []string

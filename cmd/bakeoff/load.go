@@ -75,6 +75,9 @@ func newEngineCommand(env *osenv.Env, e load.Engine) *cobra.Command {
 	c := &cobra.Command{Use: e.Name(), Short: d.Summary, Args: exactArgs(0)}
 	var f loadFlags
 	f.register(c.Flags())
+	if d.Target != "" {
+		c.Flags().Lookup("target").Usage = "URL of the target: " + d.Target
+	}
 	own := load.Flags(d)
 	for _, flag := range own {
 		name := flagName(flag.Parameter.Name)

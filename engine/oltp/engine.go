@@ -32,8 +32,9 @@ const (
 )
 
 // Describe documents the engine.
-func (Engine) Describe() load.Description {
+func (e Engine) Describe() load.Description {
 	return load.Description{
+		Target:     e.forms() + "; without one, " + e.targets[0].Product() + " on a file that is gone with the load",
 		Summary:    "Order-entry transactions on SQL databases: TPROC-C as HammerDB runs it, or TPC-C by its specification.",
 		Parameters: append(parameters(), dial.TLSParameters()...),
 		Kinds:      account.KindNames(),
