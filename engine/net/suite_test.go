@@ -12,7 +12,9 @@ import (
 func TestConformance(t *testing.T) {
 	target := startServer(t, serverConfig{}).targets[0]
 	six := startServer(t, serverConfig{Listen: []string{"tcp://[::1]:0"}}).targets[0]
-	spec := func(target string, p map[string]any) load.Spec { return load.Spec{Target: target, Parameters: p} }
+	spec := func(target string, p map[string]any) load.Spec {
+		return load.Spec{Target: target, Parameters: p, Common: load.Common{Window: 500 * time.Millisecond}}
+	}
 	specs := []load.Spec{
 		spec(target, nil),
 		spec(six, map[string]any{"direction": "receive", "block": "64K"}),
