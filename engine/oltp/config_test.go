@@ -1,6 +1,7 @@
 package oltp_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 func engine() oltp.Engine { return oltp.New(sqlite.Target{}, postgres.Target{}) }
 
 func open(spec load.Spec) error {
-	s, err := engine().Open(nil, spec)
+	s, err := engine().Open(context.Background(), spec)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,6 @@ type login struct {
 	sealed *dial.Sealed // nil without TLS
 	conn   io.ReadWriter
 	in     *bufio.Reader
-	split  splitter
 }
 
 // connect opens a connection and logs in.
