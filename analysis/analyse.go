@@ -272,9 +272,13 @@ func (a *analyst) result() *Result {
 	r.Gates = a.gateResults()
 	tables, charts := economics(a.plan, obs, a.ledger)
 	found, curves := a.peakParts(s)
-	r.Charts = slices.Concat(a.charts(r, s), curves, charts)
-	r.Tables = slices.Concat(found, a.scaling(r), tables, a.tables())
+	kinds, stacks := a.kindParts(s)
+	r.Charts = slices.Concat(a.charts(r, s), stacks, curves, charts)
+	r.Tables = slices.Concat(a.ladderTables(r, s), found, a.scaling(r), a.work(r), kinds, tables, a.tables())
 	r.Answer = answer(r)
+	if climbs := a.climbs(r.Findings); len(climbs) > 0 {
+		r.Answer = ladderAnswer(climbs)
+	}
 	stabilise(r)
 	return r
 }

@@ -298,6 +298,9 @@ func (a *analyst) timeCharts(workload string) []Chart {
 		XLabel: "time from the window's start", XUnit: "s", YLabel: "Throughput", YUnit: "ops/s"}
 	cpu := Chart{ID: slug("cpu", name), Kind: TimeChart, Title: titled("CPU of the machine under test over time", name), Group: rate.Group,
 		XLabel: rate.XLabel, XUnit: "s", YLabel: "busy", YUnit: "1"}
+	storage := Chart{ID: slug("storage", name), Kind: TimeChart, Title: titled("Storage throughput of the machine under test over time", name), Group: rate.Group,
+		XLabel: rate.XLabel, XUnit: "s", YLabel: "read and written", YUnit: "B/s"}
+	busy := false
 	var trials []string
 	window := 0.0
 	for _, cell := range a.plan.Cells() {
@@ -310,6 +313,10 @@ func (a *analyst) timeCharts(workload string) []Chart {
 		if len(t.cpu) > 0 {
 			cpu.Series = append(cpu.Series, timeSeries(label, t.cpu))
 		}
+		if len(t.storage) > 0 {
+			storage.Series = append(storage.Series, timeSeries(label, t.storage))
+			busy = busy || slices.ContainsFunc(t.storage, func(p point2) bool { return p.y >= busyDisk })
+		}
 		trials = append(trials, fmt.Sprintf("%s: trial %s", label, t.trial))
 		window = max(window, t.windowEnds)
 	}
@@ -320,6 +327,9 @@ func (a *analyst) timeCharts(workload string) []Chart {
 	out := []Chart{rate}
 	if len(cpu.Series) > 0 {
 		out = append(out, cpu)
+	}
+	if busy {
+		out = append(out, storage)
 	}
 	for i := range out {
 		out[i].Caption, out[i].Alt = caption, timeWords(out[i], window)

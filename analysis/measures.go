@@ -11,6 +11,7 @@ import (
 const (
 	cpuPerMillion = "CPU s/M ops"
 	opsPerCPU     = "ops/CPU s"
+	opsPerPercent = "ops/s per %" // of all cores of the machines under test
 )
 
 // A measureKind is one line of the measure table.
@@ -35,12 +36,15 @@ func measureTable() []measureKind {
 		{"misses", "Misses", "1", down},
 		{"sut_cpu", "Server CPU per million operations", cpuPerMillion, down},
 		{"cpu_efficiency", "Work per server CPU second", opsPerCPU, up},
+		{"work_per_cpu_percent", "Work per percent of host CPU", opsPerPercent, up},
 		{"host_cpu", "Host CPU busy", "1", record.NoDirection},
 		{"generator_cpu", "Generator CPU per million operations", cpuPerMillion, record.NoDirection},
 		{"nic_rx", "Network received", "B/s", record.NoDirection},
 		{"nic_tx", "Network sent", "B/s", record.NoDirection},
 		{"disk_read", "Read from disk", "B/s", record.NoDirection},
 		{"disk_write", "Written to disk", "B/s", record.NoDirection},
+		{"disk_read_latency", "Mean latency of disk reads", "s", down},
+		{"disk_write_latency", "Mean latency of disk writes", "s", down},
 		{"power", "Power", "W", down},
 		{"energy", "Energy", "J", down},
 		{"perf_per_watt", "Work per joule", "ops/J", up},

@@ -61,7 +61,7 @@ func FromObservations(p *plan.Plan, obs []record.Observation, o Options) (*Resul
 	s := newSamples(obs)
 	j := &judge{plan: p, samples: s, family: max(p.Family(), 1), options: o, several: len(p.Workloads) > 1, printed: true}
 	a := &analyst{run: &record.Run{}, plan: p, options: o,
-		shapes: &shapeBook{latencies: map[shapeKey]*latencyShape{}, times: map[shapeKey]*timeShape{}}}
+		shapes: newShapeBook()}
 	r := &Result{Title: p.Title, Question: p.Question, Printed: printedOnly(obs), Measures: a.measures(s), Cells: cellSummaries(p, s)}
 	for _, f := range j.findings() {
 		if f.N == 0 {

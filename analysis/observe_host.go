@@ -26,8 +26,45 @@ func (o *observer) hosts() {
 			o.add("", flow.measure, "B/s", rate)
 		}
 	}
+	for _, d := range []string{"read", "write"} {
+		if latency, ok := o.diskLatency(machines, d); ok {
+			o.add("", "disk_"+d+"_latency", "s", latency)
+		}
+	}
+	o.cpuWork()
 	o.power(machines)
 	o.price()
+}
+
+// diskLatency is the time that the operations of one direction took on the disks
+// of the machines under test, for each of them.
+func (o *observer) diskLatency(machines []string, direction string) (float64, bool) {
+	seconds, ok := o.flow(machines, "disk."+direction+".time")
+	operations, counted := o.flow(machines, "disk."+direction+".ops")
+	return seconds / operations, ok && counted && operations > 0
+}
+
+// cpuWork is the work for each percent of the CPU time of the machines under
+// test, of a trial with one workload, or with several that add up.
+func (o *observer) cpuWork() {
+	value := func(workload, measure, unit string) (float64, bool) {
+		for _, x := range o.obs {
+			if x.Workload == workload && x.Measure == measure && x.Unit == unit {
+				return x.Value, true
+			}
+		}
+		return 0, false
+	}
+	names := o.workloads()
+	workload, measure := names[0], "throughput"
+	if len(names) > 1 {
+		workload, measure = "", plan.TotalPrefix+measure
+	}
+	work, done := value(workload, measure, "ops/s")
+	busy, known := value("", "host_cpu", "1")
+	if done && known && busy > 0 {
+		o.add(workload, "work_per_cpu_percent", opsPerPercent, work/(100*busy))
+	}
 }
 
 // hostCPU is the busy fraction of all cores of the machines under test.

@@ -15,6 +15,12 @@ import (
 type shapeBook struct {
 	latencies map[shapeKey]*latencyShape
 	times     map[shapeKey]*timeShape
+	kinds     map[kindKey]*kindShape
+	order     map[string][]string // a workload's kinds
+}
+
+func newShapeBook() *shapeBook {
+	return &shapeBook{latencies: map[shapeKey]*latencyShape{}, times: map[shapeKey]*timeShape{}, kinds: map[kindKey]*kindShape{}, order: map[string][]string{}}
 }
 
 type shapeKey struct{ workload, cell string }
@@ -31,6 +37,7 @@ type timeShape struct {
 	trial      record.TrialID
 	series     []point2 // operations a second
 	cpu        []point2 // busy fraction of the machines under test
+	storage    []point2 // bytes a second, read and written
 	windowEnds float64  // seconds from the window's start
 }
 
@@ -43,7 +50,7 @@ func chartQuantiles() []float64 {
 
 // shape reads the trials that count once more, for their distributions.
 func (a *analyst) shape() error {
-	a.shapes = &shapeBook{latencies: map[shapeKey]*latencyShape{}, times: map[shapeKey]*timeShape{}}
+	a.shapes = newShapeBook()
 	typical := a.typicalTrials()
 	for _, t := range a.run.Trials {
 		if !a.counted[t.ID] || t.Role != record.RoleMeasure {
@@ -53,6 +60,7 @@ func (a *analyst) shape() error {
 		if err != nil {
 			return err
 		}
+		a.shapes.addKinds(t.Cell.Key(), d)
 		for _, w := range d.workloads() {
 			key := shapeKey{w, t.Cell.Key()}
 			a.shapes.addLatency(key, d)
@@ -133,8 +141,33 @@ func (d *trialData) overTime(workload string) *timeShape {
 		s.series = append(s.series, p)
 	}
 	slices.SortFunc(s.series, func(a, b point2) int { return cmp.Compare(a.x, b.x) })
-	s.cpu = d.cpuOverTime(s.windowEnds)
+	s.cpu, s.storage = d.cpuOverTime(s.windowEnds), d.storageOverTime(s.windowEnds)
 	return s
+}
+
+// storageOverTime is what the disks of the first machine under test read and
+// wrote between samples, up to the window's end.
+func (d *trialData) storageOverTime(windowEnds float64) (out []point2) {
+	machines := d.sutMachines()
+	if len(machines) == 0 {
+		return nil
+	}
+	sig := d.machines[machines[0]]
+	disks := sig.instances("disk.read.bytes")
+	if len(disks) == 0 {
+		return nil
+	}
+	row := sig.rows[signalKey{"disk.read.bytes", disks[0]}]
+	for i := 1; i < len(row); i++ {
+		between := span{row[i-1].at, row[i].at}
+		read, okRead := sig.counters("disk.read.bytes", between, func(string) bool { return true })
+		written, okWritten := sig.counters("disk.write.bytes", between, func(string) bool { return true })
+		middle := float64(row[i-1].at/2+row[i].at/2-d.window.from) / 1e9
+		if okRead && okWritten && middle <= windowEnds {
+			out = append(out, point2{middle, read.perSecond() + written.perSecond()})
+		}
+	}
+	return out
 }
 
 // secondOf numbers the second in which an interval lies, from the window's

@@ -194,7 +194,7 @@ func HostMeasure(measure string) bool {
 const TotalPrefix = "total."
 
 func hostMeasures() []string {
-	return []string{"host_cpu", "nic_rx", "nic_tx", "disk_read", "disk_write", "power", "energy"}
+	return []string{"host_cpu", "nic_rx", "nic_tx", "disk_read", "disk_write", "disk_read_latency", "disk_write_latency", "power", "energy"}
 }
 
 // Family returns how many verdicts the plan asks for: comparisons times primary
@@ -215,4 +215,23 @@ func (p *Plan) Family() int {
 		}
 	}
 	return n
+}
+
+// ClimbEffects contrast every level of a ladder with the first, for each
+// workload: what all steps up to it did together. They are not judged.
+func (p *Plan) ClimbEffects() []Effect {
+	if !p.Ladder {
+		return nil
+	}
+	f := p.compared()[0]
+	var out []Effect
+	for _, w := range p.Workloads {
+		where := p.fixed(w.Name)
+		for _, l := range f.Levels[1:] {
+			e := effect(StepEffect, f, f.Levels[0].Name, l.Name, where, matching(p.Cells(), where))
+			e.Workload = w.Name
+			out = append(out, e)
+		}
+	}
+	return out
 }

@@ -236,7 +236,7 @@ func measures(cells []Resolved, catalog Catalog) []string {
 			loads = append(loads, prefix+"."+q)
 		}
 	}
-	all := append(slices.Clone(loads), "duration", "items", "errors", "misses", "sut_cpu", "cpu_efficiency", "generator_cpu", "perf_per_watt", "perf_per_price")
+	all := append(slices.Clone(loads), "duration", "items", "errors", "misses", "sut_cpu", "cpu_efficiency", "work_per_cpu_percent", "generator_cpu", "perf_per_watt", "perf_per_price")
 	all = append(all, hostMeasures()...)
 	for _, kind := range kinds {
 		for _, l := range loads {

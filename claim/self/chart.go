@@ -59,6 +59,8 @@ func (a *auditor) chartAudits() map[string]chartAudit {
 		name := a.workloadName(w.Name)
 		out[chartName("latency", name)] = func(s *sheet, n *node) { a.percentileChart(s, n, w.Name) }
 		out[chartName("time", name)] = func(s *sheet, n *node) { a.timeChart(s, n, w.Name, a.rateOverTime) }
+		out[chartName("storage", name)] = func(s *sheet, n *node) { a.timeChart(s, n, w.Name, a.storageOverTime) }
+		out[chartName("stack", name)] = func(s *sheet, n *node) { a.stackChart(s, n, w.Name) }
 		out[chartName("cpu", name)] = func(s *sheet, n *node) { a.timeChart(s, n, w.Name, a.cpuOverTime) }
 	}
 	a.peakCharts(out)

@@ -57,6 +57,10 @@ func (v *trialView) measureHosts() {
 			v.noise[measureKey{"", measure}] = noise
 		}
 	}
+	for _, direction := range []string{"read", "write"} {
+		v.diskLatency(machines, direction)
+	}
+	v.cpuWork()
 	if watts, ok := v.power(machines); ok {
 		put("power", watts)
 		put("energy", watts*v.watch.span.seconds())
@@ -65,6 +69,45 @@ func (v *trialView) measureHosts() {
 	if price, ok := v.price(); ok {
 		amount, _ := price.Amount().Float64()
 		v.perUnit("perf_per_price", amount)
+	}
+}
+
+// diskLatency gives the time that disks took for an operation of one direction.
+func (v *trialView) diskLatency(machines []string, direction string) {
+	sum := map[string]float64{}
+	for _, metric := range []string{"disk." + direction + ".time", "disk." + direction + ".ops"} {
+		for _, m := range machines {
+			if len(v.watch.machines[m].instances(metric)) == 0 {
+				continue
+			}
+			f, ok := v.watch.machines[m].counters(metric, v.watch.span, everyInstance)
+			if !ok || f.coverage < 0.9 {
+				return
+			}
+			sum[metric] += f.rate
+			v.noise[measureKey{"", "disk_" + direction + "_latency"}] += f.noise
+		}
+	}
+	ops := sum["disk."+direction+".ops"]
+	if _, told := sum["disk."+direction+".time"]; told && ops > 0 {
+		key := measureKey{"", "disk_" + direction + "_latency"}
+		v.values[key] = sum["disk."+direction+".time"] / ops
+		v.noise[key] *= (1 + v.values[key]) / ops
+	}
+}
+
+// cpuWork gives the work for each percent of the machines' CPU time.
+func (v *trialView) cpuWork() {
+	key := measureKey{"", "total.throughput"}
+	if names := v.workloads(); len(names) == 1 {
+		key = measureKey{names[0], "throughput"}
+		if v.ownThroughput(names[0]) {
+			return
+		}
+	}
+	work, done := v.values[key]
+	if busy := v.values[measureKey{"", "host_cpu"}]; done && busy > 0 {
+		v.values[measureKey{key.workload, "work_per_cpu_percent"}] = work / (100 * busy)
 	}
 }
 

@@ -184,7 +184,10 @@ func (b *bench) load(t *record.Trial, wl plan.Workload, rate float64) record.Loa
 	for i := -1; i < 11; i++ {
 		out.Series = append(out.Series, record.Interval{Offset: float64(i), Seconds: 1, Completed: uint64(rate * (1 + 0.002*b.rng.NormFloat64()))})
 	}
-	for _, kind := range []string{"all", "get"} {
+	if wl.Window == 0 {
+		out.Ended = "done"
+	}
+	for _, kind := range []string{"all", "get", "set"} {
 		if n == 0 {
 			break // idle: nothing was due
 		}
@@ -229,6 +232,14 @@ func (b *bench) readings(t record.Trial) (out []record.Reading) {
 		add("nic", "nic.tx.bytes", "eth0", "B", record.Counter64, 7e6*s)
 		add("nic", "nic.tx.packets", "eth0", "1", record.Counter64, 9e3*s)
 		add("disk", "disk.write.bytes", "sda", "B", record.Counter64, 1e6*s)
+		add("disk", "disk.write.ops", "sda", "1", record.Counter64, 250*s)
+		add("disk", "disk.write.time", "sda", "s", record.Counter64, 0.031*s)
+		add("disk", "disk.busy", "sda", "s", record.Counter64, 0.21*s)
+		for d, bytes := range map[string]float64{"sda": 3e6, "nvme0n1": 8e7} {
+			add("disk", "disk.read.bytes", d, "B", record.Counter64, bytes*s+1e4*s*s)
+			add("disk", "disk.read.ops", d, "1", record.Counter64, bytes/4096*s)
+			add("disk", "disk.read.time", d, "s", record.Counter64, 0.09*busy*s)
+		}
 		add("neighbour", "neighbour.cpu", "", "s", record.Counter64, 0.001*s)
 		add("meter", "power", "pdu", "W", record.Gauge, 200+50*busy+s)
 		add("rapl", "rapl.energy", "package-0", "J", record.Counter64, 90*s)

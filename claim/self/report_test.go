@@ -177,6 +177,16 @@ factors:
   server: {v1: {workloads.get.service: s0}, v2: {workloads.get.service: s1}}
 ` + primaries + `repeat: {blocks: 4}
 `,
+		"queries": `
+title: A set of queries that ends by itself` + hosts + `
+workloads:
+  get: {engine: kv, source: client, deadline: 1h}
+factors:
+  server: {v1: {workloads.get.service: s0}, v2: {workloads.get.service: s1}}
+primary:
+  duration: {better: lower, margin: 5%}
+repeat: {blocks: 3}
+`,
 		"peaks": `
 title: Two servers at their own peaks` + hosts + `
 workloads:

@@ -273,7 +273,7 @@ func (a *auditor) scalingViews() (steps, law tableView) {
 func (a *auditor) sweepTitle(s *sweepView) string {
 	title := a.titleOf(s.key.measure)
 	if w := a.workloadName(s.key.workload); w != "" {
-		title = w + ": " + strings.ToLower(title[:1]) + title[1:]
+		title = w + ": " + lowered(title)
 	}
 	return title + " over " + s.factor.Name
 }

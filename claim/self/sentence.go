@@ -134,6 +134,11 @@ func (a *auditor) auditAnswer() {
 		a.add(s)
 		return
 	}
+	if climbs := a.climbs(); len(climbs) > 0 {
+		a.ladderAnswer(s, m, climbs)
+		a.add(s)
+		return
+	}
 	findings := a.primaryFindings()
 	if len(wanted) == 1 && len(findings) == 1 {
 		n := findings[0]

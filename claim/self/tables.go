@@ -117,6 +117,10 @@ func (a *auditor) tableViews() map[string]tableView {
 	}
 	out["loads-at-once"] = a.partsView()
 	out["scaling-steps"], out["scaling-law"] = a.scalingViews()
+	out["work"], out["ladder"] = a.workView(), a.ladderView()
+	for _, w := range a.plan.Workloads {
+		out[chartName("profile", a.workloadName(w.Name))], out[chartName("kind-latency", a.workloadName(w.Name))] = a.profileView(w.Name), a.kindView(w.Name)
+	}
 	if len(a.searches) > 0 {
 		out["peaks"], out["peak-curve"] = a.peakView(), a.curveView()
 	}

@@ -205,6 +205,9 @@ func (g *grid) stack(s *scene, c analysis.Chart) {
 			ends[label] += v
 			s.rect("bar s"+itoa(si%together), s.fill(si), from, r.mid-g.thick/2, to-from, g.thick)
 			text := g.scale.Number(v, g.stackDecimals())
+			if len(c.Series) > together { // patterns come back: the name tells the parts apart
+				text = ser.Name
+			}
 			if textWidth(text, tickSize)+10 < to-from {
 				s.word(word{x: (from + to) / 2, y: r.mid + 0.36*tickSize, text: text, anchor: atMiddle, class: "halo", size: tickSize})
 			}
