@@ -38,7 +38,7 @@ func TestLadderReport(t *testing.T) {
 		}
 	}
 	table := tableOf(t, r, "ladder")
-	if len(table.Rows) != 4 || table.Rows[1][5] != "better" || !strings.HasPrefix(table.Rows[1][3], "+20") || table.Rows[1][6] != "" || !strings.HasPrefix(table.Rows[2][6], "+20") || !strings.HasPrefix(table.Rows[3][3], "-10") || table.Rows[0][3] != "" {
+	if len(table.Rows) != 4 || table.Rows[1][5] != "better" || !strings.HasPrefix(table.Rows[1][3], "+19.9") || table.Rows[1][6] != "" || !strings.HasPrefix(table.Rows[2][6], "+20") || !strings.HasPrefix(table.Rows[3][3], "-10") || table.Rows[0][3] != "" {
 		t.Errorf("rows %v", table.Rows)
 	}
 	if len(table.Notes) != 1 || !strings.Contains(table.Notes[0], "Did nothing: coalescing") {
