@@ -130,8 +130,8 @@ func Dies(t *testing.T, engine load.Engine, spec load.Spec, kill func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var killed time.Time
-	timer := time.AfterFunc(300*time.Millisecond, func() { killed = time.Now(); kill() })
+	killed := make(chan time.Time, 1)
+	timer := time.AfterFunc(300*time.Millisecond, func() { killed <- time.Now(); kill() })
 	defer timer.Stop()
 	result, err := r.Measure(t.Context(), nil)
 	if err == nil {
@@ -140,7 +140,7 @@ func Dies(t *testing.T, engine load.Engine, spec load.Spec, kill func()) {
 	if errors.Is(err, t.Context().Err()) && t.Context().Err() != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(killed); took > quick+spec.Common.OpTimeout {
+	if took := time.Since(<-killed); took > quick+spec.Common.OpTimeout {
 		t.Errorf("it took %v to notice", took)
 	}
 	if result.Load.Ledger.Completed == 0 {

@@ -4,12 +4,12 @@ package population
 // numbers are used, clause 4.2.3. Orders of refresh functions have the next eight.
 func sparseKey(order, block int64) int64 { return (order>>3<<2+block)<<3 + order&7 }
 
-// line is what an order needs to know of its line items.
+// line is what an order needs to know of a line item.
 type line struct {
-	part, supplier             int64
-	quantity, discount, tax    int64
-	price                      int64 // hundredths
-	shipped, promised, arrived Date
+	part                    int64
+	quantity, discount, tax int64
+	price                   int64 // hundredths
+	shipped                 Date
 }
 
 // lineSequences draw line items.
@@ -28,16 +28,13 @@ const (
 	lineDiscount
 	lineTax
 	linePart
-	lineSupp
 	lineShip
-	lineCommit
-	lineReceipt
+	lineMore // the first of those that the table has of its own
 )
 
-// newLineSequences leaves out the last few, which only line items themselves need.
 func newLineSequences(p *Population, first int64, more ...seed) lineSequences {
 	return lineSequences{pop: p, all: newSequences(first, append([]seed{seedLineCount, seedOrderDate, seedQuantity, seedDiscount, seedTax,
-		seedLinePart, seedLineSupp, seedShipDate, seedCommitDate, seedReceiptDate}, more...)...)}
+		seedLinePart, seedShipDate}, more...)...)}
 }
 
 // begin starts the next order.
@@ -53,11 +50,8 @@ func (s *lineSequences) line() line {
 		quantity: s.all[lineQuantity].draw(1, 50), discount: s.all[lineDiscount].draw(0, 10), tax: s.all[lineTax].draw(0, 8),
 		part: s.all[linePart].draw(1, s.pop.part),
 	}
-	l.supplier = s.pop.supplierOf(l.part, s.all[lineSupp].draw(0, partSuppEach-1))
 	l.price = retailPrice(l.part) * l.quantity
 	l.shipped = s.day + Date(s.all[lineShip].draw(1, maxShip))
-	l.promised = s.day + Date(s.all[lineCommit].draw(minCommit, maxCommit))
-	l.arrived = l.shipped + Date(s.all[lineReceipt].draw(1, maxReceipt))
 	return l
 }
 
@@ -81,7 +75,7 @@ func newOrders(p *Population, first int64) maker { return newOrdersAt(p, first, 
 func newOrdersAt(p *Population, first, keyFrom, block int64) *orders {
 	o := &orders{lineSequences: newLineSequences(p, first, seedOrderKey, seedPriority, seedClerk, seedOrderComment),
 		keyFrom: keyFrom, block: block, text: p.text(), priorities: bytesOf(Priorities())}
-	more := o.all[len(o.all)-4:]
+	more := o.all[lineMore:]
 	o.customer, o.priority, o.clerk, o.comments = &more[0], &more[1], &more[2], &more[3]
 	return o
 }
@@ -131,6 +125,7 @@ type lineItems struct {
 	lineSequences
 	block, keyFrom                     int64
 	text                               []byte
+	supplier, promised, arrived        *sequence
 	instruct, mode, returned, comments *sequence
 	instructions, modes, returnFlags   [][]byte
 	open, filled, none                 []byte
@@ -139,11 +134,12 @@ type lineItems struct {
 func newLineItems(p *Population, first int64) maker { return newLineItemsAt(p, first, 0, 0) }
 
 func newLineItemsAt(p *Population, first, keyFrom, block int64) *lineItems {
-	l := &lineItems{lineSequences: newLineSequences(p, first, seedInstruct, seedMode, seedReturnFlag, seedLineComment),
+	l := &lineItems{lineSequences: newLineSequences(p, first, seedLineSupp, seedCommitDate, seedReceiptDate, seedInstruct, seedMode, seedReturnFlag, seedLineComment),
 		keyFrom: keyFrom, block: block, text: p.text(), instructions: bytesOf(Instructions()), modes: bytesOf(Modes()),
 		returnFlags: bytesOf(words{"R", "A"}), open: []byte("O"), filled: []byte("F"), none: []byte("N")}
-	more := l.all[len(l.all)-4:]
-	l.instruct, l.mode, l.returned, l.comments = &more[0], &more[1], &more[2], &more[3]
+	more := l.all[lineMore:]
+	l.supplier, l.promised, l.arrived = &more[0], &more[1], &more[2]
+	l.instruct, l.mode, l.returned, l.comments = &more[3], &more[4], &more[5], &more[6]
 	return l
 }
 
@@ -152,8 +148,10 @@ func (s *lineItems) unit(index int64, e Encoder) {
 	key := sparseKey(index-s.keyFrom, s.block)
 	for number := range s.n {
 		l := s.line()
+		supplier := s.pop.supplierOf(l.part, s.supplier.draw(0, partSuppEach-1))
+		promised, arrived := s.day+Date(s.promised.draw(minCommit, maxCommit)), l.shipped+Date(s.arrived.draw(1, maxReceipt))
 		flag, status := s.none, s.open
-		if l.arrived <= currentDate {
+		if arrived <= currentDate {
 			flag = pick(s.returnFlags, s.returned)
 		}
 		if l.shipped <= currentDate {
@@ -161,7 +159,7 @@ func (s *lineItems) unit(index int64, e Encoder) {
 		}
 		e.Int(key)
 		e.Int(l.part)
-		e.Int(l.supplier)
+		e.Int(supplier)
 		e.Int(number + 1)
 		e.Decimal(l.quantity * 100)
 		e.Decimal(l.price)
@@ -170,8 +168,8 @@ func (s *lineItems) unit(index int64, e Encoder) {
 		e.Text(flag)
 		e.Text(status)
 		e.Date(l.shipped)
-		e.Date(l.promised)
-		e.Date(l.arrived)
+		e.Date(promised)
+		e.Date(arrived)
 		e.Text(pick(s.instructions, s.instruct))
 		e.Text(pick(s.modes, s.mode))
 		e.Text(s.comments.comment(s.text, 27))
