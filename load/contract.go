@@ -305,6 +305,13 @@ type (
 	Informer interface {
 		Settings(ctx context.Context) (map[string]string, error)
 	}
+	// A Windower counts something by itself and wants to know in advance when the
+	// window opens and closes, in nanoseconds of Spec.Clock: its Snapshots come a
+	// little later than that. Called once, before the work begins; the close of work
+	// that ends by itself lies beyond all times.
+	Windower interface {
+		Window(ctx context.Context, open, close int64) error
+	}
 	// A Verifier checks the data after the window; an error makes the trial invalid.
 	Verifier interface {
 		Verify(ctx context.Context) error

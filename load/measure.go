@@ -102,11 +102,22 @@ func (m *measurement) start() error {
 	}
 	go m.job.collector.run()
 	m.ticks = startMetronome(m.clock, e)
-	var err error
-	if m.ended, err = m.driver.start(m.job); err != nil {
+	err := m.announce(e)
+	if err == nil {
+		m.ended, err = m.driver.start(m.job)
+	}
+	if err != nil {
 		m.ticks.stop()
 		m.job.collector.stop()
 		return fmt.Errorf("engine %s: starting the load: %w", m.engine.Name(), err)
+	}
+	return nil
+}
+
+// announce tells the session when the window will be.
+func (m *measurement) announce(e edges) error {
+	if w, ok := m.session.(Windower); ok {
+		return w.Window(m.ctx, e.open, e.close)
 	}
 	return nil
 }

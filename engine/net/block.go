@@ -71,11 +71,11 @@ func (w *blockWorker) Reap(dst []load.Completion, until int64) ([]load.Completio
 	had := len(dst)
 	w.out = dst
 	for {
-		err := w.turn(until)
-		now := w.clock.Now()
+		err := w.tick(w.clock.Now())
 		if err == nil {
-			err = w.tick(now)
+			err = w.turn(until)
 		}
+		now := w.clock.Now()
 		if err == nil && w.many > 0 && now-w.ops[w.first].Sent > w.s.c.timeout {
 			w.flush(load.TimedOut, nil)
 			err = errStuck

@@ -76,12 +76,12 @@ func (w *connectWorker) Reap(dst []load.Completion, until int64) ([]load.Complet
 		return dst, w.idle(until)
 	}
 	for {
+		gone := w.tick(w.clock.Now())
 		greeted, err := false, w.failed
 		if err == nil {
 			greeted, err = w.greeting(until)
 		}
 		now := w.clock.Now()
-		gone := w.tick(now)
 		switch {
 		case greeted:
 			return w.complete(dst, now, load.OK, nil), gone

@@ -52,9 +52,6 @@ func (w *datagramWorker) Reap(dst []load.Completion, until int64) ([]load.Comple
 	for {
 		n, bytes, err := w.move(until > 0)
 		now := w.clock.Now()
-		if err == nil {
-			err = w.tick(now)
-		}
 		if (err != nil || n == 0 && w.receiver != nil) && w.s.peer.ending() {
 			return w.flush(dst, now, load.Dropped, nil), nil
 		}
@@ -74,6 +71,9 @@ func (w *datagramWorker) Reap(dst []load.Completion, until int64) ([]load.Comple
 
 // move sends or receives once.
 func (w *datagramWorker) move(wait bool) (n int, bytes uint64, err error) {
+	if err := w.tick(w.clock.Now()); err != nil {
+		return 0, 0, err
+	}
 	if w.sender != nil {
 		n, err = w.sender.Send(w.pending.count, w.clock.Now(), wait)
 		return n, uint64(n) * uint64(w.s.c.test.Block), err

@@ -154,6 +154,7 @@ func TestEveryMode(t *testing.T) {
 
 // TestABitrateIsKept: at most what was asked for goes out, by whichever end.
 func TestABitrateIsKept(t *testing.T) {
+	t.Parallel() // it mostly waits
 	target := startServer(t, serverConfig{}).targets[0]
 	for _, transport := range []string{"tcp", "udp"} {
 		for _, direction := range []string{"send", "receive"} {

@@ -266,6 +266,7 @@ func acrossNamespaces(t *testing.T, from, to, target string, j job) answer {
 // IPv6 datagrams that are too long are refused by the router once, and fragmented
 // by the sender from then on; IPv4's are fragmented by the router, or by the sender.
 func TestAcrossAnMTU(t *testing.T) {
+	t.Parallel() // it mostly waits
 	a, r, b := namespace("a"), namespace("r"), namespace("b")
 	inNamespaces(t, []string{a, r, b}, strings.NewReplacer("@a", a, "@r", r, "@b", b).Replace(`
 ip netns add @a && ip netns add @r && ip netns add @b
@@ -302,6 +303,7 @@ ip -n @b route add default via 10.2.0.1 && ip -n @b route add default via fd02::
 // 1500 bytes and says nothing. TCP comes to a halt, which is an error that says
 // so; UDP loses everything, which is a result.
 func TestBlackHole(t *testing.T) {
+	t.Parallel() // it mostly waits
 	a, r, b := namespace("ha"), namespace("hr"), namespace("hb")
 	inNamespaces(t, []string{a, r, b}, strings.NewReplacer("@a", a, "@r", r, "@b", b).Replace(`
 ip netns add @a && ip netns add @r && ip netns add @b

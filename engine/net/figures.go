@@ -290,8 +290,9 @@ func (w *window) processors() {
 			w.add("server_cpu_per_million", "CPU s/M ops", there/n*1e6)
 		}
 	}
-	if busy := w.close.remote.Busy - w.open.remote.Busy; busy > 0 {
-		w.add("server_host_busy", "CPU s/s", float64(busy)/1e9/w.remote())
+	busy, span := w.close.remote.Busy-w.open.remote.Busy, w.close.remote.Now-w.open.remote.Now
+	if busy > 0 && span > 0 {
+		w.add("server_host_busy", "CPU s/s", float64(busy)/float64(span))
 	}
 }
 

@@ -29,7 +29,9 @@ type iperf struct {
 	cookie string
 	over   atomic.Bool // it was told that the test is over
 	opened []flow.End  // this end's counts as the window opened
-	at     int64
+	opens  int64       // the window, by this end's clock
+	closes int64
+	late   int64 // ns from the window's close until the server was told that the test is over
 }
 
 // checkIPerf refuses what iperf3 has no word for.
@@ -167,16 +169,22 @@ func (p *iperf) run(ctx context.Context) error {
 // start has nothing to tell: all streams are in use from TestRunning on.
 func (p *iperf) start(int, socket.Conn) error { return nil }
 
+// expect has nothing to tell: the server has the omitted seconds.
+func (p *iperf) expect(_ context.Context, open, close int64) error {
+	p.opens, p.closes = open, close
+	return nil
+}
+
 // edge ends the test as the window closes, and has the server's results then.
 // Before that there are none: its counts begin at zero.
-func (p *iperf) edge(ctx context.Context, closing bool, local []flow.End) (*wire.Report, error) {
+func (p *iperf) edge(ctx context.Context, closing bool, local func() ([]flow.End, error)) (_ *wire.Report, err error) {
 	if !closing {
-		p.opened, p.at = local, p.c.spec.Clock.Now()
-		return &wire.Report{Flows: make([]flow.End, p.c.connections())}, nil
+		p.opened, err = local()
+		return &wire.Report{Flows: make([]flow.End, p.c.connections())}, err
 	}
 	p.over.Store(true)
 	var theirs *iperf3.Results
-	err := p.bounded(ctx, func(conn net.Conn) (err error) {
+	err = p.bounded(ctx, func(conn net.Conn) (err error) {
 		theirs, err = p.exchange(conn, local)
 		return err
 	})
@@ -186,14 +194,19 @@ func (p *iperf) edge(ctx context.Context, closing bool, local []flow.End) (*wire
 	return p.report(theirs)
 }
 
-func (p *iperf) exchange(conn net.Conn, local []flow.End) (*iperf3.Results, error) {
+func (p *iperf) exchange(conn net.Conn, local func() ([]flow.End, error)) (*iperf3.Results, error) {
+	p.late = p.c.spec.Clock.Now() - p.closes
 	if err := iperf3.TestEnd.Write(conn); err != nil {
+		return nil, err
+	}
+	ends, err := local()
+	if err != nil {
 		return nil, err
 	}
 	if err := iperf3.Expect(conn, iperf3.ExchangeResults); err != nil {
 		return nil, err
 	}
-	if err := iperf3.Write(conn, p.results(local)); err != nil {
+	if err := iperf3.Write(conn, p.results(ends)); err != nil {
 		return nil, err
 	}
 	theirs, err := iperf3.ReadResults(conn)
@@ -209,7 +222,7 @@ func (p *iperf) exchange(conn net.Conn, local []flow.End) (*iperf3.Results, erro
 // results is what this end has counted, as iperf3 wants it.
 func (p *iperf) results(local []flow.End) iperf3.Results {
 	r := iperf3.Results{HasRetransmits: -1}
-	seconds := float64(p.c.spec.Clock.Now()-p.at) / 1e9
+	seconds := float64(p.closes-p.opens) / 1e9
 	for i, e := range local {
 		w := between(p.opened[i:i+1], local[i:i+1])
 		s := iperf3.Stream{ID: iperf3.StreamID(i), Bytes: float64(w.sent + w.received), Retransmits: -1, End: seconds, Packets: iperf3.Int(w.sentUnits)}
@@ -244,6 +257,9 @@ func (p *iperf) report(r *iperf3.Results) (*wire.Report, error) {
 		}
 	}
 	out.CPU = int64(r.CPUTotal / 100 * float64(out.At))
+	if p.c.test.Receive == 0 && out.At > p.late {
+		out.At -= max(p.late, 0) // this end had stopped sending then
+	}
 	return out, nil
 }
 

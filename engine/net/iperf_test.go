@@ -61,6 +61,7 @@ func iperfServer(t *testing.T, host string) string {
 
 // TestTheirServer: our client against the real iperf3 server.
 func TestTheirServer(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for host, runs := range map[string][]map[string]any{
 		"127.0.0.1": {
 			{}, {"direction": "receive", "connections": 2}, {"direction": "both"}, {"transport": "udp", "bitrate": "50M"},
@@ -141,6 +142,7 @@ func runIPerf(t *testing.T, target string, args ...string) (iperfEnd, error) {
 
 // TestTheirClient: the real iperf3 client against our server.
 func TestTheirClient(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := startServer(t, serverConfig{Listen: []string{"iperf3://127.0.0.1:0", "iperf3://[::1]:0"}, Time: 30 * time.Second})
 	for _, c := range []struct {
 		v6   bool

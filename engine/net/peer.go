@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/netip"
 	"syscall"
@@ -32,8 +33,12 @@ type peer interface {
 	// is called by the connection's thread, before its first operation and, of
 	// datagrams, again while nothing comes.
 	start(i int, conn socket.Conn) error
-	// edge reads what the peer has counted as the window opens and closes.
-	edge(ctx context.Context, closing bool, local []flow.End) (*wire.Report, error)
+	// expect tells the peer when the window opens and closes, in nanoseconds of
+	// this end's clock. All connections are open.
+	expect(ctx context.Context, open, close int64) error
+	// edge reads what the peer has counted by the window's opening or its close.
+	// Local gives what this end has.
+	edge(ctx context.Context, closing bool, local func() ([]flow.End, error)) (*wire.Report, error)
 	// samples reads those of every second; nil where the peer keeps none.
 	samples(ctx context.Context) []flow.End
 	// address is the target's.
@@ -257,7 +262,7 @@ func (o *own) join(ctx context.Context, i int, conn socket.Conn) error {
 
 // why asks the server what went wrong there.
 func (o *own) why(ctx context.Context, err error) error {
-	r, asked := o.ask(ctx, false)
+	r, asked := o.ask(ctx, wire.Ask{})
 	if asked == nil && r.Error != "" {
 		return fmt.Errorf("the server: %s", r.Error)
 	}
@@ -278,10 +283,10 @@ func (o *own) start(i int, conn socket.Conn) error {
 	return nil
 }
 
-func (o *own) ask(ctx context.Context, samples bool) (*wire.Report, error) {
+func (o *own) ask(ctx context.Context, what wire.Ask) (*wire.Report, error) {
 	r := new(wire.Report)
 	err := o.bounded(ctx, func(conn net.Conn) error {
-		if err := wire.Write(conn, wire.Ask{Report: true, Samples: samples}); err != nil {
+		if err := wire.Write(conn, what); err != nil {
 			return err
 		}
 		return wire.Read(conn, r)
@@ -295,8 +300,38 @@ func (o *own) ask(ctx context.Context, samples bool) (*wire.Report, error) {
 	return r, nil
 }
 
-func (o *own) edge(ctx context.Context, _ bool, _ []flow.End) (*wire.Report, error) {
-	r, err := o.ask(ctx, false)
+// exchanges is how often the server is asked for its time.
+const exchanges = 5
+
+// expect has the server mark its counts at the edges of the window, by its own
+// clock: of several exchanges, the quickest tells best how far that is from ours.
+// An error of the clocks moves both edges alike.
+func (o *own) expect(ctx context.Context, open, close int64) error {
+	clock, offset, best := o.c.spec.Clock, int64(0), int64(math.MaxInt64)
+	for range exchanges {
+		sent := clock.Now()
+		r, err := o.ask(ctx, wire.Ask{})
+		if err != nil {
+			return err
+		}
+		back := clock.Now()
+		if took := back - sent; took < best {
+			best, offset = took, r.Now-(sent+back)/2
+		}
+		if best > int64(time.Millisecond) && open-back < 10*best {
+			break // a long way, and little time
+		}
+	}
+	_, err := o.ask(ctx, wire.Ask{Expect: []int64{open + offset, close + offset}})
+	return err
+}
+
+func (o *own) edge(ctx context.Context, closing bool, _ func() ([]flow.End, error)) (*wire.Report, error) {
+	mark := 1
+	if closing {
+		mark = 2
+	}
+	r, err := o.ask(ctx, wire.Ask{Mark: mark})
 	if err == nil && r.Error != "" {
 		err = fmt.Errorf("the server: %s", r.Error)
 	}
@@ -304,7 +339,7 @@ func (o *own) edge(ctx context.Context, _ bool, _ []flow.End) (*wire.Report, err
 }
 
 func (o *own) samples(ctx context.Context) []flow.End {
-	r, err := o.ask(ctx, true)
+	r, err := o.ask(ctx, wire.Ask{Samples: true})
 	if err != nil {
 		return nil // the figures do not need them
 	}

@@ -47,26 +47,26 @@ func (w *pingWorker) Reap(dst []load.Completion, until int64) ([]load.Completion
 	if !w.busy {
 		return dst, w.idle(until)
 	}
-	began := int64(0)
+	now, began := w.clock.Now(), int64(0)
 	if w.s.c.test.Spin {
-		began = w.clock.Now()
+		began = now
 	}
 	for {
 		var done bool
 		err := w.failed
 		if err == nil {
+			err = w.tick(now)
+		}
+		if err == nil {
 			done, err = w.pinger.Poll(until > 0 && began == 0)
 		}
-		now := w.clock.Now()
+		now = w.clock.Now()
 		if done {
-			return w.complete(dst, began, now, load.OK, nil), w.tick(now)
+			return w.complete(dst, began, now, load.OK, nil), nil
 		}
 		if err == nil && now-w.op.Sent > w.s.c.timeout {
 			w.pinger.Abandon()
 			return w.complete(dst, began, now, load.TimedOut, nil), nil
-		}
-		if err == nil {
-			err = w.tick(now)
 		}
 		if err != nil {
 			err = w.lost(err)
@@ -93,7 +93,7 @@ func (w *pingWorker) complete(dst []load.Completion, began, now int64, status lo
 	if status == load.OK {
 		size := uint64(w.s.c.test.Block)
 		c.Items, c.BytesIn, c.BytesOut = 1, size, size
-		if w.s.inWindow.Load() {
+		if w.s.open <= w.op.Sent && w.op.Sent < w.s.close {
 			w.trips.Record(now - w.op.Sent)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -12,6 +12,7 @@ import (
 	"bakeoff/engine/net/socket"
 	"bakeoff/engine/net/wire"
 	"bakeoff/hist"
+	"bakeoff/internal/osenv"
 	"bakeoff/load"
 	"bakeoff/record"
 )
@@ -23,16 +24,16 @@ type session struct {
 	begun bool
 	ends  []*flow.Endpoint // by index; those before test.Send send
 
-	// inWindow is true between the snapshots at the window's edges; workers look at it.
-	inWindow atomic.Bool
-	edges    []edge
-	workers  []*base
-	remote   []flow.End // with samples, read at the end
+	open, close int64 // of the window, by this end's clock; set before the work begins
+	snapshots   int
+	edges       []edge
+	workers     []*base
+	remote      []flow.End // with samples, read at the end
 }
 
 // edge is what both ends had counted as the window opened or closed.
 type edge struct {
-	at     int64 // of this end's clock, ns
+	at     int64 // when that was, by this end's clock, ns
 	cpu    int64 // of this end's workers, ns
 	local  []flow.End
 	remote *wire.Report
@@ -128,27 +129,56 @@ func (s *session) Worker(ctx context.Context, i, n int) (load.Worker, error) {
 	return w, nil
 }
 
-// Snapshot reads what both ends have counted, first as the window opens and then
-// as it closes.
+// Window has both ends mark their counts when the window opens and closes.
+func (s *session) Window(ctx context.Context, open, close int64) error {
+	s.open, s.close = open, close
+	for _, e := range s.ends {
+		e.Expect(open, close)
+	}
+	if err := s.peer.expect(ctx, open, close); err != nil {
+		return fmt.Errorf("engine net: %w", err)
+	}
+	return nil
+}
+
+// Snapshot reads what both ends have marked, first of the window's opening and
+// then of its close. It waits until all have done so.
 func (s *session) Snapshot(ctx context.Context) ([]load.Count, error) {
-	closing := len(s.edges) > 0
-	if closing {
-		s.inWindow.Store(false)
+	i := s.snapshots
+	if s.snapshots++; i > 1 || s.close == 0 {
+		return nil, nil // nobody has said when the window is
 	}
-	e := edge{}
-	for _, end := range s.ends {
-		e.local = append(e.local, end.Read(false))
-		e.cpu += end.CPU()
+	e := edge{at: []int64{s.open, s.close}[i]}
+	local := func() (_ []flow.End, err error) {
+		if e.local == nil {
+			e.local, e.cpu, err = s.marked(ctx, i)
+		}
+		return e.local, err
 	}
-	e.at = s.c.spec.Clock.Now()
 	var err error
-	e.remote, err = s.peer.edge(ctx, closing, e.local)
+	if e.remote, err = s.peer.edge(ctx, i == 1, local); err == nil {
+		_, err = local()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("engine net: %w", err)
 	}
 	s.edges = append(s.edges, e)
-	s.inWindow.Store(!closing)
 	return e.counts(), nil
+}
+
+// marked waits for a mark of all of this end's connections.
+func (s *session) marked(ctx context.Context, i int) (ends []flow.End, cpu int64, err error) {
+	for _, e := range s.ends {
+		m, made := e.Marked(i)
+		for !made {
+			if err := (osenv.System{}).Sleep(ctx, 2*time.Millisecond); err != nil {
+				return nil, 0, fmt.Errorf("waiting for a worker at the window's edge: %w", err)
+			}
+			m, made = e.Marked(i)
+		}
+		ends, cpu = append(ends, m.End), cpu+m.CPU
+	}
+	return ends, cpu, nil
 }
 
 // Close ends the measurement at both ends.
@@ -254,6 +284,7 @@ func (b *base) silent() error {
 // Close ends the thread's part in the connection, whose socket the session
 // closes: its counters are read for longer.
 func (b *base) Close() error {
+	b.e.Tick(b.clock.Now())
 	b.e.Detach()
 	return nil
 }

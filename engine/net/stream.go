@@ -49,11 +49,12 @@ func (w *streamWorker) Reap(dst []load.Completion, until int64) ([]load.Completi
 		return dst, w.idle(until)
 	}
 	for {
-		done, err := w.blocks.Block(until > 0)
-		now := w.clock.Now()
-		if err == nil && !done {
-			err = w.tick(now)
+		var done bool
+		err := w.tick(w.clock.Now())
+		if err == nil {
+			done, err = w.blocks.Block(until > 0)
 		}
+		now := w.clock.Now()
 		switch {
 		case err != nil && w.s.peer.ending():
 			return w.complete(dst, now, load.Dropped, nil), nil
@@ -61,7 +62,7 @@ func (w *streamWorker) Reap(dst []load.Completion, until int64) ([]load.Completi
 			err = w.lost(err)
 			return w.complete(dst, now, load.Failed, err), err
 		case done:
-			return w.complete(dst, now, load.OK, nil), w.tick(now)
+			return w.complete(dst, now, load.OK, nil), nil
 		case now-w.op.Sent > w.s.c.timeout:
 			w.blocks.Abandon()
 			return w.complete(dst, now, load.TimedOut, nil), nil

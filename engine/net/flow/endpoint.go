@@ -2,7 +2,9 @@ package flow
 
 import (
 	"errors"
+	"math"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -40,19 +42,83 @@ type Endpoint struct {
 	Sender bool
 	Meter  Meter
 
-	next int64 // when the next sample is due; of the thread alone
+	next int64        // when the next sample is due; of the thread alone
+	due  atomic.Int64 // when the next mark is
 
 	mu      sync.Mutex
-	fd      int // -1 once it is closed
-	thread  int // that moves its data; 0 while there is none
+	fd      int  // -1 once it is closed
+	thread  int  // that moves its data; 0 while there is none
+	ended   bool // it has moved all that it will
 	cpu     int64
 	samples []Sample
+	times   []int64 // at which marks are to be made
+	marks   []Mark
 	last    End // as it was when the socket was closed
 }
 
+// Mark is how things stood at one moment, exactly: nothing that was moved later
+// is in it.
+type Mark struct {
+	End End
+	CPU int64 // ns
+}
+
+// never is beyond all times.
+const never = int64(math.MaxInt64)
+
 // NewEndpoint returns the end of a connected socket, which it closes in the end.
 func NewEndpoint(fd int, stream, sender bool) *Endpoint {
-	return &Endpoint{fd: fd, Stream: stream, Sender: sender}
+	e := &Endpoint{fd: fd, Stream: stream, Sender: sender}
+	e.due.Store(never)
+	return e
+}
+
+// Expect has marks made at moments of the thread's clock, in rising order.
+func (e *Endpoint) Expect(times ...int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.times, e.marks = times, nil
+	e.due.Store(times[0])
+}
+
+// Marked returns mark i; false while it is still to be made.
+func (e *Endpoint) Marked(i int) (Mark, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if i < len(e.marks) {
+		return e.marks[i], true
+	}
+	if e.ended && i < len(e.times) {
+		return e.now(), true // it moves nothing any more
+	}
+	return Mark{}, false
+}
+
+// now is how things stand.
+func (e *Endpoint) now() Mark {
+	m := Mark{End: e.last, CPU: e.cpu}
+	if e.fd >= 0 {
+		m.End = e.state()
+	}
+	if e.thread != 0 {
+		m.CPU += socket.ThreadCPU(e.thread)
+	}
+	m.End.Sender, m.End.Counts = e.Sender, e.Meter.Read()
+	return m
+}
+
+// mark makes the marks that are due.
+func (e *Endpoint) mark(now int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for len(e.marks) < len(e.times) && e.times[len(e.marks)] <= now {
+		e.marks = append(e.marks, e.now())
+	}
+	next := never
+	if len(e.marks) < len(e.times) {
+		next = e.times[len(e.marks)]
+	}
+	e.due.Store(next)
 }
 
 // FD is the socket; -1 once it is closed.
@@ -78,25 +144,26 @@ func (e *Endpoint) Detach() {
 		e.cpu += socket.ThreadCPU(e.thread)
 		e.thread = 0
 	}
+	e.ended = true
 }
 
 // CPU is the time in nanoseconds that attached threads have used, user and system.
 func (e *Endpoint) CPU() int64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.thread != 0 {
-		return e.cpu + socket.ThreadCPU(e.thread)
-	}
-	return e.cpu
+	return e.now().CPU
 }
 
-// Tick takes a sample where a second has passed since the last one. It is for
-// the thread that moves the data.
+// Tick makes the marks that are due, and takes a sample where a second has passed
+// since the last one. It is for the thread that moves the data, before it moves
+// any: what a mark counts was moved before.
 func (e *Endpoint) Tick(now int64) {
-	if now < e.next {
-		return
+	if now >= e.due.Load() {
+		e.mark(now)
 	}
-	e.sample(now)
+	if now >= e.next {
+		e.sample(now)
+	}
 }
 
 func (e *Endpoint) sample(now int64) {
@@ -131,11 +198,7 @@ func (e *Endpoint) info() *socket.Info {
 func (e *Endpoint) Read(samples bool) End {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	end := e.last
-	if e.fd >= 0 {
-		end = e.state()
-	}
-	end.Sender, end.Counts = e.Sender, e.Meter.Read()
+	end := e.now().End
 	if samples {
 		end.Samples = append([]Sample(nil), e.samples...)
 	}

@@ -40,13 +40,13 @@ func (m *session) stream(fd int) error {
 	if err != nil {
 		return errors.Join(err, unix.Close(fd))
 	}
+	defer e.Detach()
 	if err := m.pin(i); err != nil {
 		m.note(err) // before the client hears of it, who then asks why
 		e.Shut()
 		return err
 	}
 	e.Attach()
-	defer e.Detach()
 	if _, errno := conn.Send([]byte{wire.JoinOK}, 0); errno != 0 {
 		return fmt.Errorf("greeting a connection: %w", errno)
 	}
@@ -151,10 +151,8 @@ func (m *session) move(conn socket.Conn, e *flow.Endpoint) error {
 // loop turns until the measurement or the connection ends. A datagram socket
 // whose peer is gone just hears nothing any more.
 func (m *session) loop(e *flow.Endpoint, turn func() error) error {
-	for n := 0; ; n++ {
-		if n&63 == 0 || !e.Stream {
-			e.Tick(m.s.clock.Now())
-		}
+	for {
+		e.Tick(m.s.clock.Now())
 		if err := turn(); err != nil && !flow.Refused(err) {
 			return err
 		}
@@ -166,12 +164,12 @@ func (m *session) loop(e *flow.Endpoint, turn func() error) error {
 
 // send sends on a connection, from the client's word on, within the limits.
 func (m *session) send(conn socket.Conn, e *flow.Endpoint) error {
-	if err := m.await(conn); err != nil {
+	if err := m.await(conn, e); err != nil {
 		return err
 	}
 	t := m.test
 	limit := min(time.Duration(t.Seconds*1e9), m.s.cfg.Time)
-	p := pace{clock: m.s.clock, rate: m.rate() / float64(t.Receive), end: m.s.clock.Now() + int64(limit)}
+	p := pace{clock: m.s.clock, tick: e.Tick, rate: m.rate() / float64(t.Receive), end: m.s.clock.Now() + int64(limit)}
 	if e.Stream {
 		s, err := flow.NewStreamSender(conn, t.Block, t.ZeroCopy, &e.Meter)
 		if err != nil {
@@ -218,20 +216,22 @@ func (m *session) datagramsOf() flow.Datagrams {
 
 // awaitGo waits for the client's word to send. Where a first datagram is repeated,
 // the answer to it was lost.
-func (m *session) awaitGo(conn socket.Conn) error {
-	if !m.test.Datagram {
-		b, err := receive(m.ctx, conn, 1)
-		if err == nil && b[0] != wire.Go {
-			err = flow.ErrProtocol
-		}
-		return err
-	}
+func (m *session) awaitGo(conn socket.Conn, e *flow.Endpoint) error {
 	b := make([]byte, 2*wire.JoinSize)
-	for {
-		n, _, err := receiveFrom(m.ctx, conn.FD, b)
+	for m.ctx.Err() == nil {
+		e.Tick(m.s.clock.Now())
+		n, errno := conn.Receive(b, 0)
+		var err error
 		switch {
-		case err != nil && !flow.Refused(err):
-			return err
+		case errno == syscall.EAGAIN, errno == syscall.ECONNREFUSED:
+		case errno != 0:
+			return errno
+		case e.Stream && n == 0:
+			return io.EOF
+		case e.Stream && (n > 1 || b[0] != wire.Go):
+			return flow.ErrProtocol
+		case e.Stream:
+			return nil
 		case n == wire.JoinSize:
 			_, err = unix.Write(conn.FD, []byte{wire.JoinOK})
 		case n == 1+wire.KeySize && b[0] == wire.Go && bytes.Equal(b[1:n], m.key):
@@ -241,11 +241,13 @@ func (m *session) awaitGo(conn socket.Conn) error {
 			return fmt.Errorf("answering a client: %w", err)
 		}
 	}
+	return context.Cause(m.ctx)
 }
 
 // pace keeps a sender to a rate and a time.
 type pace struct {
 	clock flow.Clock
+	tick  func(now int64)
 	rate  float64 // bytes a second; 0: no limit
 	end   int64   // when it must stop
 	due   float64 // when the next bytes are due
@@ -273,7 +275,22 @@ func (p *pace) moved(ctx context.Context, conn socket.Conn, bytes int) error {
 	}
 	p.due = max(p.due, float64(now-int64(socket.Patience))) + float64(bytes)/p.rate*1e9
 	if ahead := int64(p.due) - now; ahead > 0 {
-		return sleep(ctx, conn, min(ahead, p.end-now))
+		return p.sleep(ctx, conn, min(ahead, p.end-now))
+	}
+	return nil
+}
+
+// sleep waits for some nanoseconds without the Go scheduler's timers.
+func (p *pace) sleep(ctx context.Context, conn socket.Conn, ns int64) error {
+	const most = int64(socket.Patience)
+	for ; ns > 0; ns -= most {
+		if _, err := conn.Poll(0, min(ns, most)); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		p.tick(p.clock.Now())
 	}
 	return nil
 }
@@ -283,20 +300,24 @@ func (p *pace) moved(ctx context.Context, conn socket.Conn, bytes int) error {
 func (m *session) connects(i, listening int) error {
 	_, end := m.s.thread()
 	defer end()
-	e, err := m.join(i, -1)
-	if err != nil {
+	if err := m.pin(i); err != nil {
 		return err
 	}
-	if err := m.pin(i); err != nil {
+	e, err := m.join(i, -1)
+	if err != nil {
 		return err
 	}
 	e.Attach()
 	defer e.Detach()
 	var counts flow.Counts
-	for {
-		fd, from, err := socket.Accept(m.ctx, listening)
+	for m.ctx.Err() == nil {
+		e.Tick(m.s.clock.Now())
+		fd, from, err := socket.TryAccept(listening)
 		if err != nil {
 			return err
+		}
+		if fd < 0 {
+			continue
 		}
 		if from.Addr().WithZone("") == m.peer {
 			if _, errno := (socket.Conn{FD: fd}).Send([]byte{wire.JoinOK}, 0); errno == 0 {
@@ -306,4 +327,5 @@ func (m *session) connects(i, listening int) error {
 		}
 		_ = unix.Close(fd)
 	}
+	return context.Cause(m.ctx)
 }

@@ -117,14 +117,14 @@ func (t *iperfTest) serve(ctx context.Context, s *server) error {
 		return errors.Join(fmt.Errorf("refused: %w", err), iperf3.WriteError(t.conn, reason, 0))
 	}
 	n := test.Send + test.Receive
-	if err := s.reserve(n); err != nil {
+	if err := s.reserve(ctx, n); err != nil {
 		return errors.Join(err, iperf3.WriteError(t.conn, iperf3.ReasonStreams, 0))
 	}
 	defer s.release(n)
 	t.asked = p
 	t.session = &session{s: s, test: test, peer: peer(t.conn), local: local(t.conn), ends: make([]*flow.Endpoint, n)}
 	t.format = flow.Format{IPerf: true, Wide: p.Wide != 0}
-	t.await = func(socket.Conn) error { return t.awaitRunning() }
+	t.await = func(socket.Conn, *flow.Endpoint) error { return t.awaitRunning() }
 	t.ctx, t.cancel = context.WithCancel(ctx)
 	defer t.close()
 	defer t.drop()

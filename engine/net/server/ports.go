@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -43,20 +42,4 @@ func (p *ports) listen(at netip.Addr, stream bool, o socket.Options) (fd int, po
 		return -1, 0, errors.Join(err, unix.Close(fd))
 	}
 	return fd, bound.Port(), nil
-}
-
-// sleep waits for some nanoseconds without the Go scheduler's timers, on a
-// thread that moves data.
-func sleep(ctx context.Context, conn socket.Conn, ns int64) error {
-	const most = int64(socket.Patience)
-	for ns > 0 {
-		if _, err := conn.Poll(0, min(ns, most)); err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		ns -= most
-	}
-	return nil
 }

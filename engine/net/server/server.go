@@ -254,13 +254,20 @@ func (s *server) allowed(a netip.Addr) bool {
 	return false
 }
 
-// reserve takes places for data connections, and release gives them back.
-func (s *server) reserve(n int) error {
-	if now := s.taken.Add(int64(n)); now > int64(s.cfg.Connections) {
+// reserve takes places for data connections, and release gives them back. It waits
+// a little for those of a measurement that has just ended.
+func (s *server) reserve(ctx context.Context, n int) error {
+	var now int64
+	for range 50 {
+		if now = s.taken.Add(int64(n)); now <= int64(s.cfg.Connections) {
+			return nil
+		}
 		s.taken.Add(int64(-n))
-		return fmt.Errorf("%d connections are too many: %d of at most %d are taken", n, now-int64(n), s.cfg.Connections)
+		if n > s.cfg.Connections || !wait(ctx, 20*time.Millisecond) {
+			break
+		}
 	}
-	return nil
+	return fmt.Errorf("%d connections are too many: %d of at most %d are taken", n, now-int64(n), s.cfg.Connections)
 }
 
 func (s *server) release(n int) { s.taken.Add(int64(-n)) }

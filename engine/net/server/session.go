@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,10 +35,11 @@ type session struct {
 	ports   []int
 	format  flow.Format
 	// await waits for the client's word to send on a stream.
-	await func(conn socket.Conn) error
+	await func(conn socket.Conn, e *flow.Endpoint) error
 
 	mu     sync.Mutex
 	ends   []*flow.Endpoint // by index; nil until it is connected
+	times  []int64          // of the marks that are expected
 	failed error
 }
 
@@ -57,7 +59,7 @@ func (s *server) converse(ctx context.Context, conn net.Conn, _ int) error {
 	if err != nil {
 		return fmt.Errorf("refused: %w", err)
 	}
-	if err := s.reserve(test.Send + test.Receive); err != nil {
+	if err := s.reserve(ctx, test.Send+test.Receive); err != nil {
 		return errors.Join(err, wire.Write(conn, wire.Ready{Refused: err.Error()}))
 	}
 	defer s.release(test.Send + test.Receive)
@@ -202,16 +204,86 @@ func (m *session) reports(conn net.Conn) error {
 		if err := conn.SetWriteDeadline(osenv.System{}.Now().Add(handshake)); err != nil {
 			return err
 		}
-		if err := wire.Write(conn, m.report(ask.Samples)); err != nil {
+		r, err := m.answer(ask)
+		if err != nil {
+			return err
+		}
+		if err := wire.Write(conn, r); err != nil {
 			return err
 		}
 	}
 }
 
+// answer does what a client asks for.
+func (m *session) answer(ask wire.Ask) (wire.Report, error) {
+	switch {
+	case len(ask.Expect) > wire.MaxMarks || ask.Mark < 0 || ask.Mark > wire.MaxMarks || !slices.IsSorted(ask.Expect):
+		return wire.Report{}, fmt.Errorf("%w: asked for %d marks, and number %d", flow.ErrProtocol, len(ask.Expect), ask.Mark)
+	case ask.Mark > 0:
+		return m.mark(ask.Mark - 1)
+	case len(ask.Expect) > 0:
+		m.mu.Lock()
+		m.times = ask.Expect
+		for _, e := range m.ends {
+			if e != nil {
+				e.Expect(ask.Expect...)
+			}
+		}
+		m.mu.Unlock()
+	}
+	return m.report(ask.Samples), nil
+}
+
+// mark waits until a mark is made on all connections.
+func (m *session) mark(i int) (wire.Report, error) {
+	for {
+		r, done, err := m.marked(i)
+		if done || err != nil {
+			return r, err
+		}
+		if !wait(m.ctx, 5*time.Millisecond) {
+			return r, context.Cause(m.ctx)
+		}
+	}
+}
+
+func (m *session) marked(i int) (r wire.Report, done bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if i >= len(m.times) {
+		return r, false, fmt.Errorf("%w: asked for mark %d of %d", flow.ErrProtocol, i+1, len(m.times))
+	}
+	r = m.header()
+	r.At = m.times[i]
+	for k, e := range m.ends {
+		if e == nil {
+			continue
+		}
+		x, made := e.Marked(i)
+		if !made {
+			return r, false, nil
+		}
+		r.Flows[k] = x.End
+		r.CPU += x.CPU
+	}
+	return r, true, nil
+}
+
+// header is a report without counts.
+func (m *session) header() wire.Report {
+	now := m.s.clock.Now()
+	r := wire.Report{Now: now, At: now, Busy: hostBusy(), Flows: make([]flow.End, len(m.ends))}
+	if m.failed != nil {
+		r.Error = m.failed.Error()
+	}
+	return r
+}
+
+// report is how things stand now.
 func (m *session) report(samples bool) wire.Report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := wire.Report{At: m.s.clock.Now(), Busy: hostBusy(), Flows: make([]flow.End, len(m.ends))}
+	r := m.header()
 	for i, e := range m.ends {
 		if e == nil {
 			continue
@@ -219,9 +291,6 @@ func (m *session) report(samples bool) wire.Report {
 		r.Flows[i] = e.Read(samples)
 		r.Flows[i].Samples = thinned(r.Flows[i].Samples, maxSamples/len(m.ends))
 		r.CPU += e.CPU()
-	}
-	if m.failed != nil {
-		r.Error = m.failed.Error()
 	}
 	return r
 }
@@ -250,6 +319,9 @@ func (m *session) join(i, fd int) (*flow.Endpoint, error) {
 		return nil, fmt.Errorf("found a second connection %d, or one too many", i)
 	}
 	m.ends[i] = flow.NewEndpoint(fd, !m.test.Datagram, i >= m.test.Send)
+	if len(m.times) > 0 {
+		m.ends[i].Expect(m.times...)
+	}
 	return m.ends[i], nil
 }
 

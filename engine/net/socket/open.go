@@ -159,8 +159,8 @@ func listen(fd int, at netip.AddrPort, stream bool) error {
 	if err := unix.Bind(fd, Address(at)); err != nil {
 		return err
 	}
-	if !stream {
-		return Patient(fd)
+	if err := Patient(fd); err != nil || !stream {
+		return err
 	}
 	return unix.Listen(fd, 1024)
 }
@@ -184,22 +184,28 @@ func ListenShared(at netip.AddrPort, o Options) (int, error) {
 // Accept takes one connection off a listening socket, waiting until ctx is
 // done. The connection has the listener's options.
 func Accept(ctx context.Context, fd int) (int, netip.AddrPort, error) {
-	for {
-		if err := Await(ctx, fd, unix.POLLIN); err != nil {
-			return -1, netip.AddrPort{}, err
+	for ctx.Err() == nil {
+		got, from, err := TryAccept(fd)
+		if err != nil || got >= 0 {
+			return got, from, err
 		}
-		got, from, err := unix.Accept4(fd, unix.SOCK_CLOEXEC)
-		if errors.Is(err, unix.ECONNABORTED) || errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err != nil {
-			return -1, netip.AddrPort{}, err
-		}
-		if err := Patient(got); err != nil {
-			return -1, netip.AddrPort{}, errors.Join(err, unix.Close(got))
-		}
-		return got, AddrPort(from), nil
 	}
+	return -1, netip.AddrPort{}, context.Cause(ctx)
+}
+
+// TryAccept is Accept that waits no longer than Patience, and then returns -1.
+func TryAccept(fd int) (int, netip.AddrPort, error) {
+	got, from, err := unix.Accept4(fd, unix.SOCK_CLOEXEC)
+	switch {
+	case errors.Is(err, unix.ECONNABORTED), errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN):
+		return -1, netip.AddrPort{}, nil
+	case err != nil:
+		return -1, netip.AddrPort{}, fmt.Errorf("accepting a connection: %w", err)
+	}
+	if err := Patient(got); err != nil {
+		return -1, netip.AddrPort{}, errors.Join(err, unix.Close(got))
+	}
+	return got, AddrPort(from), nil
 }
 
 // Await waits until a socket is ready for the events of poll(2), or ctx is done.

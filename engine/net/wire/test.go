@@ -116,17 +116,27 @@ type Ready struct {
 	Version string `json:"version,omitempty"` // of the server's bakeoff
 }
 
-// Ask is what a client may ask for once a measurement is agreed on.
+// Ask is what a client may ask for once a measurement is agreed on, one at a time.
+// The answer is a Report.
 type Ask struct {
-	Report  bool `json:"report,omitempty"`
-	Samples bool `json:"samples,omitempty"` // with those of every second
+	// Expect has marks made at moments of the server's clock.
+	Expect []int64 `json:"expect_ns,omitempty"`
+	// Mark asks for how things stood at one of them, by number from 1; the server
+	// answers when it is made on all connections.
+	Mark int `json:"mark,omitempty"`
+	// Samples asks for those of every second too.
+	Samples bool `json:"samples,omitempty"`
 }
 
-// Report is what the server has counted by one moment.
+// MaxMarks is how many marks a client may ask for.
+const MaxMarks = 16
+
+// Report is what the server has counted by one moment: now, or a mark.
 type Report struct {
-	At    int64      `json:"at_ns"`        // of the server's clock, which runs as CLOCK_MONOTONIC does
+	Now   int64      `json:"now_ns"`       // of the server's clock, which runs as CLOCK_MONOTONIC does
+	At    int64      `json:"at_ns"`        // likewise: the moment that the counts are of
 	CPU   int64      `json:"cpu_ns"`       // user and system time of the threads that move this measurement's data
-	Busy  int64      `json:"host_busy_ns"` // time that the server's host was busy with anything, over all its processors
+	Busy  int64      `json:"host_busy_ns"` // time that the server's host was busy with anything, over all its processors, by Now
 	Flows []flow.End `json:"flows"`        // by index of the connection
 	Error string     `json:"error,omitempty"`
 }
