@@ -431,7 +431,7 @@ func TestWithoutRoot(t *testing.T) {
 }
 
 func TestWithoutIPv6(t *testing.T) {
-	if err := a3(t).kernelHasAll(false); err == nil || !strings.Contains(err.Error(), "lab.yaml:22: client.addresses: found fd01::1/64 on a kernel without IPv6, expected IPv4 addresses") {
+	if err := a3(t).kernelHasAll(false); err == nil || !strings.Contains(err.Error(), "lab.yaml:24: client.addresses: found fd01::1/64 on a kernel without IPv6, expected IPv4 addresses") {
 		t.Errorf("got %v", err)
 	}
 	if err := a3(t).kernelHasAll(true); err != nil {

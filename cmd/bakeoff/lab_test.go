@@ -32,7 +32,7 @@ func TestA3FitsItsLab(t *testing.T) {
 		t.Error(err)
 	}
 	for _, h := range p.Hosts {
-		if l.Namespace(h.Name) != h.Namespace {
+		if h.Namespace != "" && l.Namespace(h.Name) != h.Namespace {
 			t.Errorf("host %s is %s; the lab's is %s", h.Name, h.Namespace, l.Namespace(h.Name))
 		}
 	}
