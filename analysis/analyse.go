@@ -133,7 +133,9 @@ func (a *analyst) inspect(d *trialData) {
 }
 
 func (a *analyst) noteSight(g gate, t record.Trial, s sight) {
-	a.saw(g.name, len(s.objections) > 0, s.blind)
+	if t.Role != record.RoleSearch { // the validity page is of what may be judged
+		a.saw(g.name, len(s.objections) > 0, s.blind)
+	}
 	for _, o := range s.objections {
 		a.objections[t.ID] = append(a.objections[t.ID], g.warn(o, limitsOf(a.plan.Limits), t))
 	}

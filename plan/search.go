@@ -13,6 +13,7 @@ import (
 // The numbers of a peak search. docs/plan.md says what they do.
 const (
 	peakWithin     = 0.01 // of the smoothed best: the peak is the smallest load that comes so near
+	peakDoubt      = 0.10 // the most that noise between trials may add to it
 	searchStep     = 1.1  // two neighbouring loads around the peak are at most this ratio apart
 	searchEdge     = 1.04 // and those on both sides of a limit, where the value may still rise with the load
 	searchSlightly = 0.95 // of the best: two doublings in a row below it end the doubling
@@ -240,7 +241,7 @@ func (s *Search) top() (first, last int) {
 // can tell; -1 for none.
 func (s *Search) peak() int {
 	return slices.IndexFunc(s.below(), func(l SearchedLoad) bool {
-		return l.Smoothed >= (1-max(peakWithin, s.doubt(l)))*s.Best*nearly
+		return l.Smoothed >= (1-max(peakWithin, min(s.doubt(l), peakDoubt)))*s.Best*nearly
 	})
 }
 

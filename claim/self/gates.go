@@ -119,7 +119,7 @@ func (a *auditor) tallyOf(gate string) tally {
 	var t tally
 	for _, trial := range a.run.Trials {
 		v := a.views[trial.ID]
-		if len(v.Loads) == 0 || !a.looked(gate, v) {
+		if len(v.Loads) == 0 || v.Role == record.RoleSearch || !a.looked(gate, v) {
 			continue
 		}
 		t.looked++
@@ -176,6 +176,9 @@ func trialGates() []string {
 // is known by the warnings in the record.
 func (a *auditor) recordedTally(gate string) (t tally) {
 	for _, trial := range a.run.Trials {
+		if trial.Role == record.RoleSearch {
+			continue // the page is of what may be judged
+		}
 		if len(trial.Loads) > 0 {
 			t.looked++
 		}

@@ -149,7 +149,7 @@ func (a *auditor) smooth(s *searchView) {
 		s.best = max(s.best, v)
 	}
 	for _, l := range well {
-		if s.peak == 0 && l.smoothed >= (1-max(0.01, s.doubt(well, l)))*s.best*(1-1e-12) {
+		if s.peak == 0 && l.smoothed >= (1-max(0.01, min(s.doubt(well, l), 0.1)))*s.best*(1-1e-12) {
 			s.peak = l.load
 		}
 	}
