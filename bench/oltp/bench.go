@@ -160,44 +160,65 @@ func (b *bench) measure(ctx context.Context, t tool, users int) (result, error) 
 	if err := b.server.restore(ctx, t.database); err != nil {
 		return result{}, err
 	}
-	command, err := t.command(users)
+	processes, each := 1, users
+	if t.apart {
+		processes, each = users, 1
+	}
+	command, err := t.command(each)
 	if err != nil {
 		return result{}, err
 	}
-	var log strings.Builder
-	cmd := exec.CommandContext(ctx, "taskset", append([]string{"--cpu-list", strconv.Itoa(b.o.generatorCPU)}, command...)...)
-	cmd.Env, cmd.Dir = append(os.Environ(), t.env...), t.dir
-	cmd.Stdout, cmd.Stderr = &log, &log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		return result{}, err
+	var all []*process
+	for range processes {
+		var p *process
+		if p, err = b.begin(ctx, t, command); err != nil {
+			break
+		}
+		all = append(all, p)
 	}
 	var edges [2]edge
-	waits := [2]time.Duration{b.o.ramp, b.o.time}
-	for i := range edges {
-		select {
-		case <-ctx.Done():
-			err = ctx.Err()
-		case <-time.After(waits[i]):
-		}
+	for i, wait := range [2]time.Duration{b.o.ramp, b.o.time} {
 		if err == nil {
-			edges[i], err = b.look(ctx, t, cmd.Process.Pid)
+			edges[i], err = b.look(ctx, t, all, wait)
 		}
 	}
-	stop, _ := t.stop.(syscall.Signal)
-	_ = syscall.Kill(-cmd.Process.Pid, stop)
-	_ = cmd.Wait()
-	if err != nil {
-		return result{}, fmt.Errorf("%w\n%s", err, tail([]byte(log.String())))
+	log := ""
+	for _, p := range all {
+		_ = syscall.Kill(-p.cmd.Process.Pid, t.stop)
+		_ = p.cmd.Wait()
+		log = p.log.String()
 	}
 	done := float64(edges[1].count - edges[0].count)
-	if done <= 0 {
-		return result{}, fmt.Errorf("nothing was done\n%s", tail([]byte(log.String())))
+	if err == nil && done <= 0 {
+		err = errors.New("nothing was done")
+	}
+	if err != nil {
+		return result{}, fmt.Errorf("%w\n%s", err, tail([]byte(log)))
 	}
 	return result{done / edges[1].at.Sub(edges[0].at).Minutes(), (edges[1].cpu - edges[0].cpu) / done * 1000}, nil
 }
 
-func (b *bench) look(ctx context.Context, t tool, pid int) (edge, error) {
+// process is one of a tool.
+type process struct {
+	cmd *exec.Cmd
+	log strings.Builder
+}
+
+func (b *bench) begin(ctx context.Context, t tool, command []string) (*process, error) {
+	p := &process{cmd: exec.CommandContext(ctx, "taskset", append([]string{"--cpu-list", strconv.Itoa(b.o.generatorCPU)}, command...)...)}
+	p.cmd.Env, p.cmd.Dir = append(os.Environ(), t.env...), t.dir
+	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return p, p.cmd.Start()
+}
+
+// look waits, and then finds out how much was done.
+func (b *bench) look(ctx context.Context, t tool, all []*process, wait time.Duration) (edge, error) {
+	select {
+	case <-ctx.Done():
+		return edge{}, ctx.Err()
+	case <-time.After(wait):
+	}
 	orders, transactions, err := b.server.counters(ctx, t.database)
 	if err != nil {
 		return edge{}, err
@@ -206,8 +227,14 @@ func (b *bench) look(ctx context.Context, t tool, pid int) (edge, error) {
 	if t.pgbench {
 		e.count = transactions
 	}
-	e.cpu, err = cpuOf(pid)
-	return e, err
+	for _, p := range all {
+		cpu, err := cpuOf(p.cmd.Process.Pid)
+		if err != nil {
+			return edge{}, err
+		}
+		e.cpu += cpu
+	}
+	return e, nil
 }
 
 const ticksPerSecond = 100 // of /proc/PID/stat (proc(5), sysconf(_SC_CLK_TCK))

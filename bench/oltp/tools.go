@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -20,8 +21,10 @@ type tool struct {
 	command func(users int) ([]string, error)
 	env     []string
 	dir     string
-	stop    os.Signal
+	stop    syscall.Signal
 	pgbench bool
+	// apart is true where each user is a process of its own.
+	apart bool
 }
 
 // loader loads a database, and says how fast.
@@ -42,20 +45,20 @@ func (b *bench) tools() []tool {
 		return func(users int) ([]string, error) { return b.bakeoff(users, "own", more...), nil }
 	}
 	tools := []tool{
-		{name: "bakeoff, procedures", database: "own", command: own(), stop: os.Interrupt},
-		{name: "bakeoff, client SQL", database: "own", command: own("--mode", "client-sql"), stop: os.Interrupt},
+		{name: "bakeoff, procedures", database: "own", command: own(), stop: syscall.SIGINT},
+		{name: "bakeoff, client SQL", database: "own", command: own("--mode", "client-sql"), stop: syscall.SIGINT},
 	}
 	if b.o.hammerdb != "" {
 		tools = append(tools,
-			tool{name: "bakeoff, HammerDB's schema and routines", database: "hdb", stop: os.Interrupt,
+			tool{name: "bakeoff, HammerDB's schema and routines", database: "hdb", stop: syscall.SIGINT,
 				command: func(users int) ([]string, error) { return b.bakeoff(users, "hdb", "--schema", "hammerdb"), nil }},
-			tool{name: "HammerDB", database: "hdb", env: b.tclEnv(), dir: b.o.hammerdb, command: b.hammerDBRun, stop: os.Kill})
+			tool{name: "HammerDB", database: "hdb", env: b.tclEnv(), dir: b.o.hammerdb, command: b.hammerDBRun, stop: syscall.SIGKILL, apart: true})
 	}
 	if b.o.goTPC != "" {
-		tools = append(tools, tool{name: "go-tpc", database: "gotpc", stop: os.Kill,
+		tools = append(tools, tool{name: "go-tpc", database: "gotpc", stop: syscall.SIGKILL,
 			command: func(users int) ([]string, error) { return b.goTPC("run", users, "--time", "1h"), nil }})
 	}
-	return append(tools, tool{name: "pgbench -M prepared (transactions of its own)", database: "pgbench", pgbench: true, stop: os.Kill,
+	return append(tools, tool{name: "pgbench -M prepared (transactions of its own)", database: "pgbench", pgbench: true, stop: syscall.SIGKILL,
 		command: func(users int) ([]string, error) {
 			return []string{filepath.Join(b.server.bin, "pgbench"), "-M", "prepared", "-c", strconv.Itoa(users), "-T", "3600", "-h", "127.0.0.1", "-p", strconv.Itoa(b.server.port), "-U", "postgres", "pgbench"}, nil
 		}})
@@ -67,14 +70,20 @@ func (b *bench) goTPC(what string, users int, more ...string) []string {
 	return append(args, more...)
 }
 
-// tclPackages stand for what HammerDB wants and does not need here: charts, and
-// a command that only the Pgtcl that it brings along has.
+// tclPackages stand for what HammerDB wants and does not find in Debian: charts,
+// which are not needed here, and the Pgtcl that it brings along, whose
+// pg_exec_prepared takes two lists of formats more. Debian's is not safe in
+// several threads, so that each user gets a process of its own.
 const tclPackages = `package ifneeded ticklecharts 9.0 {package provide ticklecharts 9.0}
 foreach lib [glob -nocomplain /usr/lib/tcltk/*/pgtcl*/libpgtcl*.so] {
   regexp {libpgtcl([0-9.]+)\.so$} $lib -> version
   package ifneeded Pgtcl $version [list apply {{lib} {
     load $lib
-    if {[info commands ::pg_notice_handler] eq ""} { proc ::pg_notice_handler args {} }
+    if {[info commands ::pg_notice_handler] eq ""} {
+      proc ::pg_notice_handler args {}
+      rename ::pg_exec_prepared ::pg_exec_prepared_plain
+      proc ::pg_exec_prepared {conn name results arguments args} { ::pg_exec_prepared_plain $conn $name {*}$args }
+    }
   }} $lib]
 }
 `
@@ -96,15 +105,15 @@ func (b *bench) hammerDBScript(name string, lines ...string) ([]string, error) {
 }
 
 func (b *bench) hammerDBRun(users int) ([]string, error) {
-	return b.hammerDBScript("run", "diset tpcc pg_driver test", "diset tpcc pg_total_iterations 100000000", "diset tpcc pg_raiseerror false", "diset tpcc pg_keyandthink false",
-		"loadscript", fmt.Sprintf("vuset vu %d", users), "vuset logtotemp 0", "vucreate", "vurun", "vwait forever")
+	return b.hammerDBScript("run", "diset tpcc pg_driver timed", "diset tpcc pg_rampup 0", "diset tpcc pg_duration 60", "diset tpcc pg_total_iterations 100000000",
+		"diset tpcc pg_raiseerror false", "diset tpcc pg_keyandthink false", "loadscript", fmt.Sprintf("vuset vu %d", users), "vuset logtotemp 0", "vucreate", "vurun", "vwait forever")
 }
 
 // loaders load what the tools need.
 func (b *bench) loaders() []loader {
 	all := []loader{{"bakeoff, 4 loaders", "own", b.loadOwn}}
 	if b.o.hammerdb != "" {
-		all = append(all, loader{"HammerDB, 2 users", "hdb", b.loadHammerDB})
+		all = append(all, loader{"HammerDB, 1 user", "hdb", b.loadHammerDB})
 	}
 	if b.o.goTPC != "" {
 		all = append(all, loader{"go-tpc, 4 threads", "gotpc", b.loadGoTPC})
@@ -167,7 +176,7 @@ func tail(out []byte) string {
 func (b *bench) rows() float64 { return float64(b.o.warehouses)*499_000 + 100_000 }
 
 func (b *bench) loadHammerDB(ctx context.Context) (float64, error) {
-	command, err := b.hammerDBScript("build", fmt.Sprintf("diset tpcc pg_count_ware %d", b.o.warehouses), "diset tpcc pg_num_vu 2", "buildschema", "vudestroy")
+	command, err := b.hammerDBScript("build", fmt.Sprintf("diset tpcc pg_count_ware %d", b.o.warehouses), "diset tpcc pg_num_vu 1", "buildschema", "exit")
 	if err != nil {
 		return 0, err
 	}
