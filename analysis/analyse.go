@@ -277,7 +277,7 @@ func (a *analyst) result() *Result {
 	kinds, stacks := a.kindParts(s)
 	r.Charts = slices.Concat(a.charts(r, s), stacks, curves, charts)
 	r.Tables = slices.Concat(a.ladderTables(r, s), found, a.scaling(r), a.work(r), kinds, tables, a.tables())
-	r.Answer = answer(r)
+	r.Answer = Answer(r)
 	if climbs := a.climbs(r.Findings); len(climbs) > 0 {
 		r.Answer = ladderAnswer(climbs)
 	}

@@ -11,9 +11,9 @@ const (
 	answerNames     = 6 // comparisons of one verdict that are named
 )
 
-// answer is the report's first line: the one verdict with its interval, or how
+// Answer is the report's first line: the one verdict with its interval, or how
 // many there are of each kind, with the comparisons that they are on.
-func answer(r *Result) string {
+func Answer(r *Result) string {
 	var primary []Finding
 	by := map[Verdict][]Finding{}
 	for _, f := range r.Findings {
@@ -33,7 +33,7 @@ func answer(r *Result) string {
 		if len(by[v]) == 0 {
 			continue
 		}
-		counts = append(counts, fmt.Sprintf("%d %s", len(by[v]), v))
+		counts = append(counts, fmt.Sprintf("%d %s", len(by[v]), verdictWord(v)))
 		parts = append(parts, verdictNames(v, by[v], len(primary) <= answerIntervals))
 	}
 	return fmt.Sprintf("Of %d comparisons: %s. %s", len(primary), strings.Join(counts, ", "), strings.Join(parts, " "))
@@ -45,6 +45,14 @@ func answerOne(f Finding) string {
 		return f.Sentence
 	}
 	return title(string(f.Verdict)) + ": " + f.Sentence
+}
+
+// verdictWord is a verdict as people say it.
+func verdictWord(v Verdict) string {
+	if v == Descriptive {
+		return "without a verdict"
+	}
+	return string(v)
 }
 
 func title(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
@@ -62,7 +70,7 @@ func verdictNames(v Verdict, of []Finding, intervals bool) string {
 		}
 		names = append(names, name)
 	}
-	text := title(string(v)) + ": " + strings.Join(names, "; ")
+	text := title(verdictWord(v)) + ": " + strings.Join(names, "; ")
 	if more := len(of) - len(names); more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}

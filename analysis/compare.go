@@ -77,7 +77,7 @@ func (c *comparison) result() (*Result, error) {
 	}
 	r.Charts = append(r.Charts, c.a.forests(r)...)
 	r.Gates = c.gates(len(r.Findings))
-	r.Answer = answer(r)
+	r.Answer = Answer(r)
 	stabilise(r)
 	return r, nil
 }

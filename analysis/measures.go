@@ -149,8 +149,9 @@ func tableMeasure(name string) (measureKind, bool) {
 	return measureKind{}, false
 }
 
+// lowerFirst begins a title in the middle of a sentence; abbreviations stay.
 func lowerFirst(s string) string {
-	if s == "" || strings.HasPrefix(s, "CPU") {
+	if s == "" || len(s) > 1 && s[1] >= 'A' && s[1] <= 'Z' {
 		return s
 	}
 	return strings.ToLower(s[:1]) + s[1:]

@@ -77,7 +77,7 @@ func FromObservations(p *plan.Plan, obs []record.Observation, o Options) (*Resul
 	r.Charts = a.charts(r, s)
 	r.Method = []string{"The figures were taken as given; bakeoff did not measure them. Improvements are (new - old)/old where higher is better and (old - new)/old where lower is better. " +
 		"Where a cell holds one figure, the interval is what its printed digits leave open and says nothing of repetition."}
-	r.Answer = answer(r)
+	r.Answer = Answer(r)
 	stabilise(r)
 	return r, nil
 }

@@ -146,7 +146,10 @@ func merge(into, from *analysis.Result) {
 // answer is the first comparison, and what became of the printed conclusions.
 func (f *Figures) answer(r *analysis.Result, a Audit) string {
 	parts := []string{"The report prints its conclusions without a table of figures."}
-	if len(r.Findings) > 0 {
+	primary := slices.ContainsFunc(r.Findings, func(f analysis.Finding) bool { return f.Primary })
+	if primary {
+		parts = []string{analysis.Answer(r)}
+	} else if len(r.Findings) > 0 {
 		parts = []string{r.Findings[0].Sentence}
 	} else if len(r.Cells) > 0 {
 		parts = []string{"The figures are printed without a baseline to compare them with."}

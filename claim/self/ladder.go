@@ -143,9 +143,9 @@ func (x *expected) gainPieces() (gain, ends []piece) {
 	return gain, ends
 }
 
-// lowered begins a title in the middle of a sentence.
+// lowered begins a title in the middle of a sentence; abbreviations stay.
 func lowered(title string) string {
-	if title == "" || strings.HasPrefix(title, "CPU") {
+	if title == "" || len(title) > 1 && strings.ToUpper(title[1:2]) == title[1:2] && title[1] != ' ' {
 		return title
 	}
 	return strings.ToLower(title[:1]) + title[1:]
