@@ -19,8 +19,8 @@ import (
 // Bounds of a lab's file, far above any real one.
 const (
 	maxSource = 256 << 10 // bytes
-	maxNodes  = 200
-	maxLinks  = 400
+	maxNodes  = 64
+	maxLinks  = 128
 )
 
 // Parse reads a lab's file. The error names every fault, each with its line; it
