@@ -47,6 +47,9 @@ func (u *clientUser) Pauses() bool { return u.s.keying }
 // Pause is how long the user looks at the last result and types the next
 // transaction in.
 func (u *clientUser) Pause(int32) time.Duration {
+	if !u.s.keying {
+		return 0
+	}
 	var rest time.Duration
 	if u.begun {
 		rest = u.draw.Thinking(u.tx.Kind)
