@@ -2,7 +2,8 @@
 // MySQL (8.0 or newer).
 //
 // The transactions go over the client/server protocol that package protocol
-// speaks, many users a thread; everything else goes over a driver.
+// speaks, many users a thread; everything else goes over a driver. The tests run
+// MariaDB; what is particular to MySQL has never met a server.
 package mysql
 
 import (
