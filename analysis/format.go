@@ -13,6 +13,9 @@ func plain(v float64) string {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return strconv.FormatFloat(v+0, 'f', -1, 64)
 	}
+	if math.Abs(v) >= 1000 { // a reader takes every digit of a whole number for one that counts
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
 	if err != nil {
 		return strconv.FormatFloat(v, 'g', 3, 64)
