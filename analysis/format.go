@@ -7,8 +7,8 @@ import (
 	"bakeoff/unit"
 )
 
-// plain writes a number for people: three significant digits, no exponent, no
-// trailing zeros.
+// plain writes a number for people: three significant digits, and all
+// of a whole number; no exponent, no trailing zeros.
 func plain(v float64) string {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return strconv.FormatFloat(v+0, 'f', -1, 64)
