@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -75,14 +76,10 @@ var loaded struct {
 // filled opens a copy of the loaded database.
 func filled(t testing.TB, p tpcc.Profile, options string) *database {
 	t.Helper()
-	loaded.once.Do(func() {
-		if loaded.dir, loaded.err = os.MkdirTemp("", "sqlite-test-"); loaded.err != nil {
-			return
-		}
-		db := open(t, "sqlite:"+filepath.Join(loaded.dir, "db"), tpcc.Spec)
-		loaded.err = fill(t.Context(), db)
-		db.Close()
-	})
+	if testing.Short() || slow {
+		t.Skip("loads a database")
+	}
+	loaded.once.Do(func() { loaded.err = loadOnce(t) })
 	if loaded.err != nil {
 		t.Fatal(loaded.err)
 	}
@@ -91,6 +88,23 @@ func filled(t testing.TB, p tpcc.Profile, options string) *database {
 		t.Fatal(err)
 	}
 	return open(t, "sqlite:"+path+options, p)
+}
+
+// loadOnce has the engine load one warehouse.
+func loadOnce(t testing.TB) (err error) {
+	if loaded.dir, err = os.MkdirTemp("", "sqlite-test-"); err != nil {
+		return err
+	}
+	spec := load.Spec{
+		Workload: "w", Part: load.Source, Host: "here", Engine: "oltp", Target: "sqlite:" + filepath.Join(loaded.dir, "db"),
+		Parameters: map[string]any{"profile": "spec", "restore": "reload"}, Common: load.Common{Window: time.Second},
+	}
+	running, err := load.Open(t.Context(), oltp.New(Target{}), spec, load.Env{Machine: load.NewMachine("/")})
+	if err != nil {
+		return err
+	}
+	_, err = running.Prepare(t.Context(), nil)
+	return errors.Join(err, running.Close())
 }
 
 func connect(t testing.TB, db *database) oltp.Client {

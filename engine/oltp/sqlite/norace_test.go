@@ -1,0 +1,5 @@
+//go:build !race || sqlite_c
+
+package sqlite
+
+const slow = false
