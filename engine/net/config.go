@@ -95,6 +95,7 @@ func (c *config) setMode(p *load.Params) error {
 	}
 	c.depth = int(depth)
 	t.Spin, t.Discard, t.ZeroCopy = p.String("wait") == "spin", p.Bool("discard"), flow.ZeroCopy(p.String("zero_copy"))
+	t.LowWater = p.Bool("low_water") && t.Mode == wire.Stream && !t.Datagram
 	if batch := p.Int("batch"); t.Datagram && t.Mode == wire.Stream {
 		t.Segments, t.Batch = p.Bool("gso"), int(min(batch, wire.MaxBatch+1))
 	}
@@ -179,6 +180,7 @@ func (c *config) checkTogether(p *load.Params) error {
 	}{
 		{"zero_copy", t.ZeroCopy != flow.Copy && !stream, "a stream over TCP"},
 		{"discard", t.Discard && !stream && t.Mode != wire.Blocks, "a stream or blocks over TCP"},
+		{"low_water", p.Given("low_water") && !stream, "a stream over TCP"},
 		{"wait", t.Spin && t.Mode != wire.PingPong, "mode pingpong"},
 		{"direction", p.Given("direction") && t.Mode != wire.Stream, "mode stream"},
 		{"op", p.Given("op") && t.Mode != wire.Blocks, "mode blocks"},

@@ -74,6 +74,7 @@ func parameters() []load.Parameter {
 		{Name: "pacing", Type: load.TypeRate, Unit: "bit/s", Doc: "What each sending socket is paced to by the kernel (SO_MAX_PACING_RATE; UDP needs the fq qdisc)."},
 		{Name: "zero_copy", Type: load.TypeEnum, Values: []string{"off", "sendfile", "msg_zerocopy"}, Default: "off", Doc: "Of TCP streams: send without copying from memory."},
 		{Name: "discard", Type: load.TypeBool, Default: "false", Doc: "Have the receiving kernel throw TCP data away in place of copying it to memory (MSG_TRUNC): it measures less than an application pays."},
+		{Name: "low_water", Type: load.TypeBool, Default: "true", Doc: "Of TCP streams: have the receiver woken for about a millisecond's data at once, 128K at most (SO_RCVLOWAT), in place of for every packet."},
 		{Name: "gso", Type: load.TypeBool, Default: "true", Doc: "Of UDP streams: let the kernel cut and join datagrams in batches (UDP_SEGMENT, UDP_GRO)."},
 		{Name: "batch", Type: load.TypeInt, Default: "8", Doc: "Of UDP streams: messages a system call (sendmmsg, recvmmsg)."},
 		{Name: "congestion", Type: load.TypeString, Doc: "Congestion control of both ends, as cubic; the kernel's default without it."},

@@ -77,6 +77,9 @@ func (s *session) backend() string {
 	if t.ZeroCopy != "" && t.ZeroCopy != flow.Copy {
 		text += ", " + string(t.ZeroCopy)
 	}
+	if t.LowWater {
+		text += ", receivers woken for 1 ms of data (SO_RCVLOWAT)"
+	}
 	if t.Discard {
 		text += ", received data thrown away by the kernel (MSG_TRUNC)"
 	}

@@ -16,6 +16,7 @@ type blocks interface {
 type streamWorker struct {
 	*base
 	blocks blocks
+	adapt  func(now int64) // nil where nothing is to be adapted
 	kind   uint8
 	op     load.Op
 	busy   bool
@@ -29,7 +30,11 @@ func newStreamWorker(b *base) (*streamWorker, error) {
 		w.kind = kindSend
 		w.blocks, err = flow.NewStreamSender(b.conn, t.Block, t.ZeroCopy, &b.e.Meter)
 	} else {
-		w.blocks, err = flow.NewStreamReceiver(b.conn, t.Block, t.Discard, &b.e.Meter)
+		var r *flow.StreamReceiver
+		r, err = flow.NewStreamReceiver(b.conn, t.Block, t.Discard, &b.e.Meter)
+		if w.blocks = r; t.LowWater {
+			w.adapt = r.Adapt
+		}
 	}
 	return w, err
 }
@@ -55,6 +60,9 @@ func (w *streamWorker) Reap(dst []load.Completion, until int64) ([]load.Completi
 			done, err = w.blocks.Block(until > 0)
 		}
 		now := w.clock.Now()
+		if w.adapt != nil {
+			w.adapt(now)
+		}
 		switch {
 		case err != nil && w.s.peer.ending():
 			return w.complete(dst, now, load.Dropped, nil), nil

@@ -215,6 +215,44 @@ type StreamReceiver struct {
 	counts Counts
 	meter  *Meter
 	flags  int
+
+	low    int    // low-water mark of the socket, in bytes
+	looked int64  // when Adapt last looked, ns
+	had    uint64 // bytes by then
+}
+
+// The low-water mark of a receiver's socket (SO_RCVLOWAT, socket(7)) saves it
+// wake-ups: it sleeps until about a millisecond's data is there, or 128 KiB, or
+// a block. What lies in the socket meanwhile is not counted yet, so it must be
+// little beside what comes in a window.
+const (
+	maxLow   = 128 << 10
+	minLow   = 8 << 10
+	lowTime  = int64(1e6)   // ns of data
+	adapting = int64(200e6) // ns between looks
+)
+
+// Adapt sets the low-water mark by the rate of late. It is called now and then.
+func (r *StreamReceiver) Adapt(now int64) {
+	if now-r.looked < adapting {
+		return
+	}
+	took, got := now-r.looked, r.counts.Bytes-r.had
+	first := r.looked == 0
+	r.looked, r.had = now, r.counts.Bytes
+	if first {
+		return
+	}
+	want := int(min(float64(got)/float64(took)*float64(lowTime), float64(min(r.block, maxLow))))
+	if want < minLow {
+		want = 1
+	}
+	if want > r.low/4*3 && want < r.low/4*5 {
+		return
+	}
+	if unix.SetsockoptInt(r.conn.FD, unix.SOL_SOCKET, unix.SO_RCVLOWAT, want) == nil {
+		r.low = want
+	}
 }
 
 // NewStreamReceiver returns a receiver of blocks of so many bytes. With discard

@@ -129,7 +129,13 @@ func (m *session) move(conn socket.Conn, e *flow.Endpoint) error {
 			return err
 		}
 		defer r.Close()
-		return m.loop(e, func() error { _, err := r.Block(true); return err })
+		return m.loop(e, func() error {
+			if t.LowWater {
+				r.Adapt(m.s.clock.Now())
+			}
+			_, err := r.Block(true)
+			return err
+		})
 	}
 	r, err := flow.NewDatagramReceiver(conn, m.datagramsOf(), m.s.clock, &e.Meter)
 	if err != nil {

@@ -23,12 +23,13 @@ const (
 // Test is what a client asks for.
 type Test struct {
 	Mode     Mode           `json:"mode"`
-	Datagram bool           `json:"datagram,omitempty"` // UDP in place of TCP
-	Send     int            `json:"send"`               // connections on which the client sends; all of a mode without directions
-	Receive  int            `json:"receive,omitempty"`  // connections on which the server sends
-	Block    int            `json:"block"`              // bytes of a block, datagram or message
-	Discard  bool           `json:"discard,omitempty"`  // the receiver throws data away unread
-	Spin     bool           `json:"spin,omitempty"`     // both ends poll in place of waiting
+	Datagram bool           `json:"datagram,omitempty"`  // UDP in place of TCP
+	Send     int            `json:"send"`                // connections on which the client sends; all of a mode without directions
+	Receive  int            `json:"receive,omitempty"`   // connections on which the server sends
+	Block    int            `json:"block"`               // bytes of a block, datagram or message
+	Discard  bool           `json:"discard,omitempty"`   // the receiver throws data away unread
+	LowWater bool           `json:"low_water,omitempty"` // receivers of streams are woken for about a millisecond's data at once
+	Spin     bool           `json:"spin,omitempty"`      // both ends poll in place of waiting
 	ZeroCopy flow.ZeroCopy  `json:"zero_copy,omitempty"`
 	Segments bool           `json:"segments,omitempty"` // UDP_SEGMENT and UDP_GRO
 	Batch    int            `json:"batch,omitempty"`    // datagrams or messages a system call
