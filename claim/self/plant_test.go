@@ -121,7 +121,7 @@ func (g planting) try(at int, by byte) string {
 // by two or more: where a value lies in the middle of two that can be printed,
 // the last digit may be either.
 func TestPlantedErrorsAreFound(t *testing.T) {
-	for _, name := range []string{"workloads", "money", "graded", "against itself", "data set, facts and warnings of the load", "a generator and a target that were not there"} {
+	for _, name := range []string{"workloads", "money", "graded", "against itself", "peaks", "ladder", "queries", "data set, facts and warnings of the load", "a generator and a target that were not there"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := newPlanting(t, benchOf(t, name))

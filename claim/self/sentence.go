@@ -160,16 +160,21 @@ func (a *auditor) auditAnswer() {
 			pieces = append(pieces, saysNumber("the number of verdicts "+string(v), countTruth(len(of))))
 			s.says(m, "the answer", fmt.Sprintf("%d %s", len(of), v))
 			named = append(named, a.namedPieces(of, len(wanted) <= 4)...)
+			if more := len(of) - answerNamed; more > 0 {
+				s.says(m, "the answer", fmt.Sprintf("; and %d more.", more))
+			}
 		}
 	}
 	s.speaks(m, "the answer", append(pieces, named...)...)
 	a.add(s)
 }
 
+// answerNamed is how many comparisons of one verdict the answer names.
+const answerNamed = 6
+
 // namedPieces are the comparisons of one verdict as the answer names them.
 func (a *auditor) namedPieces(of []*expected, intervals bool) (out []piece) {
-	const named = 6
-	for _, x := range of[:min(len(of), named)] {
+	for _, x := range of[:min(len(of), answerNamed)] {
 		value := func(v float64, unit string) truth { return truth{value: v, unit: unit, slack: x.contrast.slack()} }
 		unit := "x"
 		if !x.contrast.log {
@@ -185,7 +190,7 @@ func (a *auditor) namedPieces(of []*expected, intervals bool) (out []piece) {
 				saysNumber("the interval's high end", value(x.high, unit)), saysNumber("the number of blocks", countTruth(x.n())))
 		}
 	}
-	if more := len(of) - named; more > 0 {
+	if more := len(of) - answerNamed; more > 0 {
 		out = append(out, saysNumber("the number of further comparisons", countTruth(more)))
 	}
 	return out
