@@ -48,6 +48,7 @@ type loadFlags struct {
 	deadline, quantum           string
 	seed                        uint64
 	output, hdr, hgrm           string
+	artifacts                   string
 	passwordFile, passwordEnv   string
 }
 
@@ -65,6 +66,7 @@ func (f *loadFlags) register(set *pflag.FlagSet) {
 	set.Uint64Var(&f.seed, "seed", 1, "seeds keys, values and arrivals")
 	set.StringVarP(&f.output, "output", "o", "table", "table or json")
 	set.StringVar(&f.hdr, "hdr", "", "write the latencies to this file as an HdrHistogram interval log (.hlog)")
+	set.StringVar(&f.artifacts, "artifacts", "", "write what the engine keeps beside its figures into this folder, as counts of every second")
 	set.StringVar(&f.hgrm, "hgrm", "", "write the latencies to this file as a percentile table (.hgrm)")
 	set.StringVar(&f.passwordFile, "password-file", "", "file that holds the target's password")
 	set.StringVar(&f.passwordEnv, "password-env", "", "environment variable that holds the target's password")
@@ -151,7 +153,7 @@ func (f *loadFlags) spec(env *osenv.Env, name string, parameters map[string]any)
 	if !slices.Contains([]string{"table", "json"}, f.output) {
 		faults = append(faults, fmt.Errorf("--output: %q, expected table or json", f.output))
 	}
-	faults = append(faults, writableFile("--hdr", f.hdr), writableFile("--hgrm", f.hgrm))
+	faults = append(faults, writableFile("--hdr", f.hdr), writableFile("--hgrm", f.hgrm), artifactsFolder(f.artifacts))
 	secrets, err := f.secrets(env)
 	s.Secrets = secrets
 	return s, errors.Join(append(faults, err)...)

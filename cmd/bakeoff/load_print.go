@@ -124,7 +124,7 @@ func writeLoad(env *osenv.Env, r load.Result, f loadFlags) error {
 	if f.output == "json" {
 		show = printLoadJSON
 	}
-	return errors.Join(show(env.Stdout, r, rows), writeLatencyFiles(r, merged, f))
+	return errors.Join(show(env.Stdout, r, rows), writeLatencyFiles(r, merged, f), writeArtifacts(r, f.artifacts))
 }
 
 func mergedLog(log []byte) (*hist.Histogram, error) {

@@ -12,9 +12,8 @@ type datagramWorker struct {
 	receiver *flow.DatagramReceiver
 	kind     uint8
 	pending  queue
-	credit   int   // datagrams that came before they were asked for
-	heard    bool  // something has come
-	nudged   int64 // when the server was last told to send
+	credit   int  // datagrams that came before they were asked for
+	heard    bool // something has come
 }
 
 func newDatagramWorker(b *base) (*datagramWorker, error) {

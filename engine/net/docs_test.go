@@ -15,7 +15,7 @@ func TestFromIPerf3NamesRealFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flags := []string{"target", "workers", "cpus", "rate", "quantum", "arrival", "warmup", "window", "op-timeout", "seed", "hdr", "hgrm", "password-file", "password-env"}
+	flags := []string{"target", "workers", "cpus", "rate", "quantum", "arrival", "warmup", "window", "op-timeout", "seed", "hdr", "hgrm", "artifacts", "password-file", "password-env"}
 	for _, p := range parameters() {
 		flags = append(flags, strings.ReplaceAll(p.Name, "_", "-"))
 	}

@@ -35,7 +35,6 @@ type totals struct {
 	drops, copied      uint64
 	retransmits        uint64
 	bytesRetransmitted uint64
-	zeroCopies         uint64
 }
 
 func sum(ends []flow.End) (t totals) {
