@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -302,4 +303,27 @@ func TestSaveRestore(t *testing.T) {
 	if identity, err := db.Saved(ctx); err != nil || identity != "" {
 		t.Errorf("a cut copy is %q, %v", identity, err)
 	}
+}
+
+// FuzzTarget has any URL be taken with sane settings, or refused in words.
+func FuzzTarget(f *testing.F) {
+	for _, seed := range []string{"sqlite:", "sqlite:x.db?synchronous=off&cache=1G", "sqlite:/tmp/x?checkpoint=64M&page_size=4K", "sqlite://h/x", "sqlite:%zz", "sqlite:x?cache=-1&cache=2M", "sqlite:x?;"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		u, err := url.Parse(text)
+		if err != nil {
+			return
+		}
+		c, err := configure(oltp.Config{URL: u, Mode: oltp.ClientSQL, Schema: oltp.OwnSchema})
+		if err != nil {
+			if err.Error() == "" {
+				t.Error("an error without a word")
+			}
+			return
+		}
+		if c.cache < 1<<20 || c.checkpoint < 64<<10 || c.pageSize < 512 || c.pageSize > 64<<10 || c.pageSize&(c.pageSize-1) != 0 || c.synchronous == "" {
+			t.Errorf("%s: %+v", text, c)
+		}
+	})
 }
