@@ -66,8 +66,12 @@ func (s *sources) remove(number int64) {
 }
 
 // Copy inserts rows that DuckDB asks for, a chunk at a time. Decimals come as
-// they are stored, and dates as days.
+// they are stored, and dates as days. Each loader has its own thread, so DuckDB gets
+// none beside them: those would only poll for work.
 func (d *database) Copy(ctx context.Context, conn *sql.Conn, t population.Table, rows olap.Rows) error {
+	if _, err := conn.ExecContext(ctx, "set threads = 1"); err != nil {
+		return err
+	}
 	src, err := newSource(t, rows)
 	if err != nil {
 		return err

@@ -52,11 +52,10 @@ func (d *database) connect(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("opening %s: %w", d.path, err), d.Close())
 	}
-	err = d.sources.register(conn)
-	if d.threads > 0 && err == nil {
-		_, err = conn.ExecContext(ctx, "set threads = "+strconv.Itoa(d.threads))
+	if err := errors.Join(d.sources.register(conn), conn.Close()); err != nil {
+		return err
 	}
-	return errors.Join(err, conn.Close())
+	return d.setThreads(ctx)
 }
 
 // Dialect is DuckDB's.
@@ -84,9 +83,23 @@ func (*database) Loaders(wish int) int { return wish }
 // AlreadyThere is false: there are no indexes.
 func (*database) AlreadyThere(error) bool { return false }
 
-// Analyze writes everything to the file; DuckDB gathers statistics as it loads.
+// Analyze gives DuckDB the threads back that Copy took, and writes everything to
+// the file; statistics are gathered as it loads.
 func (d *database) Analyze(ctx context.Context) error {
+	if err := d.setThreads(ctx); err != nil {
+		return err
+	}
 	_, err := d.pool.ExecContext(ctx, "checkpoint")
+	return err
+}
+
+// setThreads sets how many threads DuckDB has for queries.
+func (d *database) setThreads(ctx context.Context) error {
+	statement := "reset threads"
+	if d.threads > 0 {
+		statement = "set threads = " + strconv.Itoa(d.threads)
+	}
+	_, err := d.pool.ExecContext(ctx, statement)
 	return err
 }
 
