@@ -225,7 +225,7 @@ func (s suite) closeEarly(t *testing.T) {
 }
 
 // quick is within what a cancelled measurement must have returned.
-const quick = 3 * time.Second
+const quick = 20 * time.Second // far from the hour that was asked for, and kind to a machine that is busy
 
 func (s suite) cancel(t *testing.T) {
 	noLeaks(t)
