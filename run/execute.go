@@ -88,12 +88,12 @@ func (x *executor) open(ctx context.Context) ([]record.Event, *Summary, error) {
 	var events []record.Event
 	var err error
 	if x.cfg.Resume == "" {
-		problems, err := check(ctx, x.cfg, x.machines)
-		if err == nil && len(problems) > 0 {
-			err = &ProblemsError{problems}
+		problems, checkErr := check(ctx, x.cfg, x.machines)
+		if checkErr == nil && len(problems) > 0 {
+			checkErr = &ProblemsError{problems}
 		}
-		if err != nil {
-			return nil, nil, err
+		if checkErr != nil {
+			return nil, nil, checkErr
 		}
 		x.writer, err = record.Create(x.cfg.Dir, x.manifest(), x.cfg.Plan.Source, x.cfg.Clock.Now)
 	} else {
