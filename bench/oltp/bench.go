@@ -89,7 +89,8 @@ func (b *bench) loadAll(ctx context.Context) error {
 // result is one measurement.
 type result struct {
 	perMinute float64 // New-Orders, or pgbench's transactions
-	cpu       float64 // seconds a thousand of them
+	cpu       float64 // seconds of the generator, a thousand of them
+	server    float64 // seconds of the server, a thousand of them
 }
 
 func (b *bench) compare(ctx context.Context, users int) error {
@@ -102,13 +103,13 @@ func (b *bench) compare(ctx context.Context, users int) error {
 				return fmt.Errorf("%s with %d users: %w", t.name, users, err)
 			}
 			if b.o.verbose {
-				fmt.Fprintf(os.Stderr, "%s, %d users: %.0f a minute, %.4f CPU s a thousand\n", t.name, users, r.perMinute, r.cpu)
+				fmt.Fprintf(os.Stderr, "%s, %d users: %.0f a minute; a thousand: %.4f CPU s of the generator, %.3f of the server\n", t.name, users, r.perMinute, r.cpu, r.server)
 			}
 			results[i] = append(results[i], r)
 		}
 	}
 	fmt.Printf("## %d users\n\nTargets: CPU at most 0.8 of HammerDB's with 2 users, 0.4 with 16, 0.1 of go-tpc's; NOPM within 10 %% of HammerDB's with its routines.\n\n", users)
-	fmt.Printf("| generator | New-Orders a minute | runs, lowest and highest | CPU s a thousand | bakeoff's (procedures) CPU over it | its NOPM over HammerDB's |\n|---|---|---|---|---|---|\n")
+	fmt.Printf("| generator | New-Orders a minute | runs, lowest and highest | generator CPU s a thousand | bakeoff's (procedures) over it | NOPM over HammerDB's | server CPU s a thousand |\n|---|---|---|---|---|---|---|\n")
 	own, hammerDB := median(results[0]), 0.0
 	for i, t := range tools {
 		if t.name == "HammerDB" {
@@ -122,7 +123,7 @@ func (b *bench) compare(ctx context.Context, users int) error {
 		if hammerDB > 0 && !t.pgbench {
 			ratio = fmt.Sprintf("%.2f", m.perMinute/hammerDB)
 		}
-		fmt.Printf("| %s | %.0f | %.0f-%.0f | %.4f | %.2f | %s |\n", t.name, m.perMinute, low, high, m.cpu, own.cpu/m.cpu, ratio)
+		fmt.Printf("| %s | %.0f | %.0f-%.0f | %.4f | %.2f | %s | %.3f |\n", t.name, m.perMinute, low, high, m.cpu, own.cpu/m.cpu, ratio, m.server)
 	}
 	fmt.Println()
 	return nil
@@ -137,7 +138,9 @@ func median(all []result) result {
 		slices.Sort(values)
 		return values[len(values)/2]
 	}
-	return result{middle(func(r result) float64 { return r.perMinute }), middle(func(r result) float64 { return r.cpu })}
+	return result{
+		middle(func(r result) float64 { return r.perMinute }), middle(func(r result) float64 { return r.cpu }), middle(func(r result) float64 { return r.server }),
+	}
 }
 
 func spread(all []result) (low, high float64) {
@@ -150,9 +153,10 @@ func spread(all []result) (low, high float64) {
 
 // edge is what a moment of a measurement found.
 type edge struct {
-	at    time.Time
-	count int64
-	cpu   float64 // seconds of the tool and all it started
+	at     time.Time
+	count  int64
+	cpu    float64 // seconds of the tool's processes
+	server float64 // seconds of the server's
 }
 
 // measure restores a tool's data and measures it in the middle of a longer run.
@@ -195,7 +199,8 @@ func (b *bench) measure(ctx context.Context, t tool, users int) (result, error) 
 	if err != nil {
 		return result{}, fmt.Errorf("%w\n%s", err, tail([]byte(log)))
 	}
-	return result{done / edges[1].at.Sub(edges[0].at).Minutes(), (edges[1].cpu - edges[0].cpu) / done * 1000}, nil
+	thousands := done / 1000
+	return result{done / edges[1].at.Sub(edges[0].at).Minutes(), (edges[1].cpu - edges[0].cpu) / thousands, (edges[1].server - edges[0].server) / thousands}, nil
 }
 
 // process is one of a tool.
@@ -234,7 +239,8 @@ func (b *bench) look(ctx context.Context, t tool, all []*process, wait time.Dura
 		}
 		e.cpu += cpu
 	}
-	return e, nil
+	e.server, err = b.server.cpu()
+	return e, err
 }
 
 const ticksPerSecond = 100 // of /proc/PID/stat (proc(5), sysconf(_SC_CLK_TCK))

@@ -162,3 +162,23 @@ func (s *server) counters(ctx context.Context, database string) (orders, transac
 	err = c.QueryRow(ctx, "SELECT sum(d_next_o_id)::bigint FROM district").Scan(&orders)
 	return orders, 0, err
 }
+
+// cpu is the CPU time of the server's processes that are alive, user and system.
+func (s *server) cpu() (float64, error) {
+	pid := s.cmd.Process.Pid
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return 0, fmt.Errorf("the server has ended: %w", err)
+	}
+	sum, err := cpuOf(pid)
+	for child := range strings.FieldsSeq(string(text)) {
+		n, bad := strconv.Atoi(child)
+		if bad != nil {
+			return 0, bad
+		}
+		if spent, gone := cpuOf(n); gone == nil {
+			sum += spent
+		}
+	}
+	return sum, err
+}

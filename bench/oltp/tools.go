@@ -184,7 +184,7 @@ func (b *bench) loadHammerDB(ctx context.Context) (float64, error) {
 }
 
 func (b *bench) loadGoTPC(ctx context.Context) (float64, error) {
-	if err := b.server.exec(ctx, "postgres", "CREATE DATABASE gotpc"); err != nil {
+	if err := b.server.exec(ctx, "postgres", "DROP DATABASE IF EXISTS gotpc", "CREATE DATABASE gotpc"); err != nil {
 		return 0, err
 	}
 	return b.timed(ctx, "gotpc", b.rows(), b.goTPC("prepare", 4), nil, b.dir)
@@ -192,7 +192,7 @@ func (b *bench) loadGoTPC(ctx context.Context) (float64, error) {
 
 func (b *bench) loadPGBench(ctx context.Context) (float64, error) {
 	const scale, perScale = 20, 100_000
-	if err := b.server.exec(ctx, "postgres", "CREATE DATABASE pgbench"); err != nil {
+	if err := b.server.exec(ctx, "postgres", "DROP DATABASE IF EXISTS pgbench", "CREATE DATABASE pgbench"); err != nil {
 		return 0, err
 	}
 	command := []string{filepath.Join(b.server.bin, "pgbench"), "-i", "-q", "-s", strconv.Itoa(scale), "-h", "127.0.0.1", "-p", strconv.Itoa(b.server.port), "-U", "postgres", "pgbench"}
