@@ -172,7 +172,7 @@ func (s *session) Figures(context.Context) ([]record.Figure, error) {
 		from, to := s.edges[0], s.edges[n-1]
 		minutes := float64(to.at-from.at) / 60e9
 		nopm := float64(to.NextOrders-from.NextOrders) / minutes
-		if from.Transactions >= 0 && to.Transactions >= 0 {
+		if from.Transactions >= 0 && to.Transactions >= from.Transactions { // a server that crashed counts from 0 again
 			add(figureTPM, "TPM", float64(to.Transactions-from.Transactions)/minutes)
 		}
 		add(figureNOPM, "NOPM", nopm)

@@ -215,6 +215,9 @@ func outlivesRestart(t *testing.T, s *postgrestest.Server) {
 	if w := hard(r); len(w) > 0 {
 		t.Errorf("every New-Order that was committed is there, but: %q", w)
 	}
+	if figure(r, "tpm") < 0 || figure(r, "nopm") <= 0 {
+		t.Errorf("figures %+v of a server that counts anew", r.Load.Figures)
+	}
 }
 
 // noticesLostCommits: a server that does not wait for its log forgets what it
