@@ -1,5 +1,5 @@
 // Command oltp measures the engine of order-entry transactions against the peers
-// that it is given or finds (HammerDB, go-tpc, pgbench), on PostgreSQL: the
+// that it is given or finds (HammerDB, go-tpc, pgbench), on PostgreSQL or MariaDB: the
 // server on one core, one generator at a time on another, medians of interleaved
 // rounds, each on data restored to the same state. It prints Markdown tables of
 // New-Orders a minute, of the generator's CPU (user and system) a thousand
@@ -9,7 +9,7 @@
 //	go run ./bench/oltp [-rounds 3] [-time 10s] [-users 2,16] [-hammerdb FOLDER] [-go-tpc FILE]
 //
 // HammerDB's folder is one that holds its hammerdbcli (version 4); it runs under
-// the system's tclsh8.6, with Debian's packages libpgtcl, tcl-thread and
+// the system's tclsh8.6, with Debian's packages libpgtcl, mysqltcl, tcl-thread and
 // libsqlite3-tcl.
 package main
 
@@ -42,6 +42,7 @@ type options struct {
 	hammerdb     string
 	goTPC        string
 	keep         string
+	mariadb      bool
 	serverCPU    int
 	generatorCPU int
 	verbose      bool
@@ -58,6 +59,7 @@ func parse(args []string) (options, error) {
 	fs.StringVar(&o.hammerdb, "hammerdb", "", "folder of HammerDB 4")
 	fs.StringVar(&o.goTPC, "go-tpc", "", "go-tpc's binary")
 	fs.StringVar(&o.keep, "keep", "", "folder of the server's data, which is used again where it is there: what was loaded is not loaded again")
+	fs.BoolVar(&o.mariadb, "mariadb", false, "measure on MariaDB instead of PostgreSQL")
 	fs.IntVar(&o.serverCPU, "server-cpu", 0, "core of the server")
 	fs.IntVar(&o.generatorCPU, "generator-cpu", 1, "core of the generators")
 	fs.BoolVar(&o.verbose, "v", false, "print every measurement")

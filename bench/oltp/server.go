@@ -17,8 +17,26 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// server is a PostgreSQL of the benchmark's own.
-type server struct {
+// server is a database server of the benchmark's own.
+type server interface {
+	// url is the target of bakeoff's load.
+	url(database string) string
+	// create makes an empty database, in place of one that is there.
+	create(ctx context.Context, database string) error
+	// keep copies a database that was just loaded, and restore goes back to that.
+	keep(ctx context.Context, database string) error
+	restore(ctx context.Context, database string) error
+	// has says whether a database was loaded and kept before.
+	has(ctx context.Context, database string) bool
+	// counters reads the sum of d_next_o_id or, of pgbench, its transactions.
+	counters(ctx context.Context, database string) (int64, error)
+	// cpu is the CPU time of the server's processes, user and system, in seconds.
+	cpu() (float64, error)
+	stop()
+}
+
+// postgres is a PostgreSQL.
+type postgres struct {
 	dir   string
 	port  int
 	bin   string
@@ -26,12 +44,12 @@ type server struct {
 	cmd   *exec.Cmd
 }
 
-func startServer(ctx context.Context, dir string, cpu int) (*server, error) {
+func startPostgres(ctx context.Context, dir string, cpu int) (server, error) {
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	if err != nil || len(found) == 0 {
 		return nil, errors.New("no PostgreSQL in /usr/lib/postgresql: install Debian's package postgresql")
 	}
-	s := &server{dir: dir, bin: filepath.Dir(found[len(found)-1])}
+	s := &postgres{dir: dir, bin: filepath.Dir(found[len(found)-1])}
 	if s.port, err = freePort(); err != nil {
 		return nil, err
 	}
@@ -50,7 +68,7 @@ func startServer(ctx context.Context, dir string, cpu int) (*server, error) {
 	return s, s.start(ctx, data, cpu)
 }
 
-func (s *server) start(ctx context.Context, data string, cpu int) error {
+func (s *postgres) start(ctx context.Context, data string, cpu int) error {
 	args := []string{"--cpu-list", strconv.Itoa(cpu), filepath.Join(s.bin, "postgres"), "-D", data, "-p", strconv.Itoa(s.port), "-k", s.dir}
 	for _, setting := range []string{
 		"listen_addresses=127.0.0.1", "shared_buffers=512MB", "synchronous_commit=off", "max_wal_size=8GB", "checkpoint_timeout=30min",
@@ -72,13 +90,12 @@ func (s *server) start(ctx context.Context, data string, cpu int) error {
 	return fmt.Errorf("PostgreSQL does not answer: %w", err)
 }
 
-// has says whether a database was loaded before.
-func (s *server) has(ctx context.Context, database string) bool {
+func (s *postgres) has(ctx context.Context, database string) bool {
 	return s.exec(ctx, database+"_kept", "SELECT 1") == nil
 }
 
 // lower has the server run as somebody who is not root.
-func (s *server) lower() error {
+func (s *postgres) lower() error {
 	u, err := user.Lookup("postgres")
 	if err != nil {
 		if u, err = user.Lookup("nobody"); err != nil {
@@ -94,13 +111,13 @@ func (s *server) lower() error {
 	return os.Chown(s.dir, uid, gid)
 }
 
-func (s *server) as(cmd *exec.Cmd) *exec.Cmd {
+func (s *postgres) as(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Dir, cmd.Env = s.dir, []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner}
 	return cmd
 }
 
-func (s *server) stop() {
+func (s *postgres) stop() {
 	if s == nil || s.cmd == nil {
 		return
 	}
@@ -117,11 +134,11 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-func (s *server) url(database string) string {
+func (s *postgres) url(database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s", s.port, database)
 }
 
-func (s *server) exec(ctx context.Context, database string, statements ...string) error {
+func (s *postgres) exec(ctx context.Context, database string, statements ...string) error {
 	c, err := pgx.Connect(ctx, s.url(database)+"?sslmode=disable")
 	if err != nil {
 		return err
@@ -135,36 +152,36 @@ func (s *server) exec(ctx context.Context, database string, statements ...string
 	return nil
 }
 
-// keep copies a database that was just loaded; restore goes back to the copy.
-func (s *server) keep(ctx context.Context, database string) error {
+func (s *postgres) keep(ctx context.Context, database string) error {
 	if err := s.exec(ctx, database, "VACUUM ANALYZE"); err != nil {
 		return err
 	}
 	return s.exec(ctx, "postgres", "DROP DATABASE IF EXISTS "+database+"_kept", "CREATE DATABASE "+database+"_kept TEMPLATE "+database+" STRATEGY file_copy")
 }
 
-func (s *server) restore(ctx context.Context, database string) error {
+func (s *postgres) restore(ctx context.Context, database string) error {
 	return s.exec(ctx, "postgres", "DROP DATABASE IF EXISTS "+database+" WITH (FORCE)",
 		"CREATE DATABASE "+database+" TEMPLATE "+database+"_kept STRATEGY file_copy", "CHECKPOINT")
 }
 
-// counters reads the sum of d_next_o_id, and what was committed in the database.
-func (s *server) counters(ctx context.Context, database string) (orders, transactions int64, err error) {
+func (s *postgres) counters(ctx context.Context, database string) (n int64, err error) {
 	c, err := pgx.Connect(ctx, s.url(database)+"?sslmode=disable")
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	defer c.Close(ctx)
-	if strings.HasPrefix(database, "pgbench") {
-		err = c.QueryRow(ctx, "SELECT count(*) FROM pgbench_history").Scan(&transactions)
-		return 0, transactions, err
+	sql := "SELECT sum(d_next_o_id)::bigint FROM district"
+	if database == "pgbench" {
+		sql = "SELECT count(*) FROM pgbench_history"
 	}
-	err = c.QueryRow(ctx, "SELECT sum(d_next_o_id)::bigint FROM district").Scan(&orders)
-	return orders, 0, err
+	return n, c.QueryRow(ctx, sql).Scan(&n)
 }
 
-// cpu is the CPU time of the server's processes that are alive, user and system.
-func (s *server) cpu() (float64, error) {
+func (s *postgres) create(ctx context.Context, database string) error {
+	return s.exec(ctx, "postgres", "DROP DATABASE IF EXISTS "+database, "CREATE DATABASE "+database)
+}
+
+func (s *postgres) cpu() (float64, error) {
 	pid := s.cmd.Process.Pid
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	if err != nil {

@@ -36,7 +36,7 @@ type loader struct {
 
 func (b *bench) bakeoff(users int, database string, more ...string) []string {
 	args := []string{b.binary, "load", "oltp", "--target", b.server.url(database), "--warehouses", strconv.Itoa(b.o.warehouses),
-		"--users", strconv.Itoa(users), "--warmup", "1s", "--window", "1h", "--check", "none", "--restore", "none"}
+		"--users", strconv.Itoa(users), "--warmup", "1s", "--window", "1h", "--check", "none", "--restore", "none", "--password-env", passwordVariable}
 	return append(args, more...)
 }
 
@@ -44,10 +44,11 @@ func (b *bench) tools() []tool {
 	own := func(more ...string) func(int) ([]string, error) {
 		return func(users int) ([]string, error) { return b.bakeoff(users, "own", more...), nil }
 	}
-	tools := []tool{
-		{name: "bakeoff, procedures", database: "own", command: own(), stop: syscall.SIGINT},
-		{name: "bakeoff, client SQL", database: "own", command: own("--mode", "client-sql"), stop: syscall.SIGINT},
+	tools := []tool{{name: "bakeoff, procedures", database: "own", command: own(), stop: syscall.SIGINT}}
+	if b.o.mariadb {
+		tools = append(tools, tool{name: "bakeoff, procedures on sets", database: "own", command: own("--statements", "set"), stop: syscall.SIGINT})
 	}
+	tools = append(tools, tool{name: "bakeoff, client SQL", database: "own", command: own("--mode", "client-sql"), stop: syscall.SIGINT})
 	if b.o.hammerdb != "" {
 		tools = append(tools,
 			tool{name: "bakeoff, HammerDB's schema and routines", database: "hdb", stop: syscall.SIGINT,
@@ -58,16 +59,30 @@ func (b *bench) tools() []tool {
 		tools = append(tools, tool{name: "go-tpc", database: "gotpc", stop: syscall.SIGKILL,
 			command: func(users int) ([]string, error) { return b.goTPC("run", users, "--time", "1h"), nil }})
 	}
-	return append(tools, tool{name: "pgbench -M prepared (transactions of its own)", database: "pgbench", pgbench: true, stop: syscall.SIGKILL,
-		command: func(users int) ([]string, error) {
-			return []string{filepath.Join(b.server.bin, "pgbench"), "-M", "prepared", "-c", strconv.Itoa(users), "-T", "3600", "-h", "127.0.0.1", "-p", strconv.Itoa(b.server.port), "-U", "postgres", "pgbench"}, nil
-		}})
+	if pg, ok := b.server.(*postgres); ok {
+		tools = append(tools, tool{name: "pgbench -M prepared (transactions of its own)", database: "pgbench", pgbench: true, stop: syscall.SIGKILL,
+			command: func(users int) ([]string, error) {
+				return pg.pgbench("-M", "prepared", "-c", strconv.Itoa(users), "-T", "3600"), nil
+			}})
+	}
+	return tools
+}
+
+// pgbench is a command of PostgreSQL's own benchmark.
+func (s *postgres) pgbench(args ...string) []string {
+	args = append([]string{filepath.Join(s.bin, "pgbench")}, args...)
+	return append(args, "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", "postgres", "pgbench")
 }
 
 func (b *bench) goTPC(what string, users int, more ...string) []string {
-	args := []string{b.o.goTPC, "tpcc", what, "-d", "postgres", "-H", "127.0.0.1", "-P", strconv.Itoa(b.server.port), "-U", "postgres", "-D", "gotpc",
-		"--conn-params", "sslmode=disable", "--warehouses", strconv.Itoa(b.o.warehouses), "-T", strconv.Itoa(users)}
-	return append(args, more...)
+	args := append([]string{b.o.goTPC, "tpcc", what, "-D", "gotpc", "--warehouses", strconv.Itoa(b.o.warehouses), "-T", strconv.Itoa(users)}, more...)
+	switch s := b.server.(type) {
+	case *postgres:
+		return append(args, "-d", "postgres", "-H", "127.0.0.1", "-P", strconv.Itoa(s.port), "-U", "postgres", "--conn-params", "sslmode=disable")
+	case *mariadb:
+		return append(args, "-d", "mysql", "-H", "127.0.0.1", "-P", strconv.Itoa(s.port), "-U", mariadbUser, "-p", mariadbPassword)
+	}
+	return args
 }
 
 // tclPackages stand for what HammerDB wants and does not find in Debian: charts,
@@ -90,23 +105,36 @@ foreach lib [glob -nocomplain /usr/lib/tcltk/*/pgtcl*/libpgtcl*.so] {
 
 func (b *bench) tclEnv() []string { return []string{"TCLLIBPATH=" + filepath.Join(b.dir, "tcl")} }
 
-// hammerDBScript writes a script for hammerdbcli and returns the command.
+// hammerDBScript writes a script for hammerdbcli and returns the command. In the
+// lines, DB stands for HammerDB's prefix of the database.
 func (b *bench) hammerDBScript(name string, lines ...string) ([]string, error) {
-	head := []string{
-		"dbset db pg", "dbset bm TPC-C", "diset connection pg_host 127.0.0.1", "diset connection pg_port " + strconv.Itoa(b.server.port),
-		"diset connection pg_sslmode disable", "diset tpcc pg_superuser postgres", "diset tpcc pg_superuserpass postgres", "diset tpcc pg_defaultdbase postgres",
-		"diset tpcc pg_user hdb", "diset tpcc pg_pass hdb", "diset tpcc pg_dbase hdb",
+	prefix := "pg"
+	var head []string
+	switch s := b.server.(type) {
+	case *postgres:
+		head = []string{
+			"dbset db pg", "dbset bm TPC-C", "diset connection pg_host 127.0.0.1", "diset connection pg_port " + strconv.Itoa(s.port),
+			"diset connection pg_sslmode disable", "diset tpcc pg_superuser postgres", "diset tpcc pg_superuserpass postgres", "diset tpcc pg_defaultdbase postgres",
+			"diset tpcc pg_user hdb", "diset tpcc pg_pass hdb",
+		}
+	case *mariadb:
+		prefix = "mysql"
+		head = []string{
+			"dbset db mysql", "dbset bm TPC-C", "diset connection mysql_host 127.0.0.1", "diset connection mysql_port " + strconv.Itoa(s.port),
+			"diset connection mysql_socket null", "diset tpcc mysql_user " + mariadbUser, "diset tpcc mysql_pass " + mariadbPassword,
+		}
 	}
+	text := strings.Join(append(append(head, "diset tpcc DB_dbase hdb"), lines...), "\n") + "\n"
 	path := filepath.Join(b.dir, name+".tcl")
-	if err := os.WriteFile(path, []byte(strings.Join(append(head, lines...), "\n")+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "DB_", prefix+"_")), 0o644); err != nil {
 		return nil, err
 	}
 	return []string{"tclsh8.6", filepath.Join(b.o.hammerdb, "hammerdbcli"), "tcl", "auto", path}, nil
 }
 
 func (b *bench) hammerDBRun(users int) ([]string, error) {
-	return b.hammerDBScript("run", "diset tpcc pg_driver timed", "diset tpcc pg_rampup 0", "diset tpcc pg_duration 60", "diset tpcc pg_total_iterations 100000000",
-		"diset tpcc pg_raiseerror false", "diset tpcc pg_keyandthink false", "loadscript", fmt.Sprintf("vuset vu %d", users), "vuset logtotemp 0", "vucreate", "vurun", "vwait forever")
+	return b.hammerDBScript("run", "diset tpcc DB_driver timed", "diset tpcc DB_rampup 0", "diset tpcc DB_duration 60", "diset tpcc DB_total_iterations 100000000",
+		"diset tpcc DB_raiseerror false", "diset tpcc DB_keyandthink false", "loadscript", fmt.Sprintf("vuset vu %d", users), "vuset logtotemp 0", "vucreate", "vurun", "vwait forever")
 }
 
 // loaders load what the tools need.
@@ -118,13 +146,18 @@ func (b *bench) loaders() []loader {
 	if b.o.goTPC != "" {
 		all = append(all, loader{"go-tpc, 4 threads", "gotpc", b.loadGoTPC})
 	}
-	return append(all, loader{"pgbench -i, scale 20", "pgbench", b.loadPGBench})
+	if pg, ok := b.server.(*postgres); ok {
+		all = append(all, loader{"pgbench -i, scale 20", "pgbench", func(ctx context.Context) (float64, error) { return b.loadPGBench(ctx, pg) }})
+	}
+	return all
 }
 
 func (b *bench) loadOwn(ctx context.Context) (float64, error) {
 	args := []string{"load", "oltp", "--target", b.server.url("own"), "--warehouses", strconv.Itoa(b.o.warehouses), "--users", "1", "--loaders", "4",
-		"--warmup", "0s", "--window", "1s", "--restore", "reload", "-o", "json"}
-	out, err := exec.CommandContext(ctx, b.binary, args...).Output()
+		"--warmup", "0s", "--window", "1s", "--restore", "reload", "-o", "json", "--password-env", passwordVariable}
+	cmd := exec.CommandContext(ctx, b.binary, args...)
+	cmd.Env = append(os.Environ(), passwordVariable+"="+mariadbPassword)
+	out, err := cmd.Output()
 	if err != nil {
 		return 0, fmt.Errorf("loading with bakeoff: %w", err)
 	}
@@ -158,7 +191,7 @@ func (b *bench) timed(ctx context.Context, database string, rows float64, comman
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w\n%s", command[0], err, tail(out))
 	}
-	if _, _, err := b.server.counters(ctx, database); err != nil {
+	if _, err := b.server.counters(ctx, database); err != nil {
 		return 0, fmt.Errorf("%s loaded nothing: %w\n%s", command[0], err, tail(out))
 	}
 	if err := b.server.keep(ctx, database); err != nil {
@@ -176,7 +209,7 @@ func tail(out []byte) string {
 func (b *bench) rows() float64 { return float64(b.o.warehouses)*499_000 + 100_000 }
 
 func (b *bench) loadHammerDB(ctx context.Context) (float64, error) {
-	command, err := b.hammerDBScript("build", fmt.Sprintf("diset tpcc pg_count_ware %d", b.o.warehouses), "diset tpcc pg_num_vu 1", "buildschema", "exit")
+	command, err := b.hammerDBScript("build", fmt.Sprintf("diset tpcc DB_count_ware %d", b.o.warehouses), "diset tpcc DB_num_vu 1", "buildschema", "exit")
 	if err != nil {
 		return 0, err
 	}
@@ -184,17 +217,16 @@ func (b *bench) loadHammerDB(ctx context.Context) (float64, error) {
 }
 
 func (b *bench) loadGoTPC(ctx context.Context) (float64, error) {
-	if err := b.server.exec(ctx, "postgres", "DROP DATABASE IF EXISTS gotpc", "CREATE DATABASE gotpc"); err != nil {
+	if err := b.server.create(ctx, "gotpc"); err != nil {
 		return 0, err
 	}
 	return b.timed(ctx, "gotpc", b.rows(), b.goTPC("prepare", 4), nil, b.dir)
 }
 
-func (b *bench) loadPGBench(ctx context.Context) (float64, error) {
+func (b *bench) loadPGBench(ctx context.Context, pg *postgres) (float64, error) {
 	const scale, perScale = 20, 100_000
-	if err := b.server.exec(ctx, "postgres", "DROP DATABASE IF EXISTS pgbench", "CREATE DATABASE pgbench"); err != nil {
+	if err := pg.create(ctx, "pgbench"); err != nil {
 		return 0, err
 	}
-	command := []string{filepath.Join(b.server.bin, "pgbench"), "-i", "-q", "-s", strconv.Itoa(scale), "-h", "127.0.0.1", "-p", strconv.Itoa(b.server.port), "-U", "postgres", "pgbench"}
-	return b.timed(ctx, "pgbench", scale*perScale, command, nil, b.dir)
+	return b.timed(ctx, "pgbench", scale*perScale, pg.pgbench("-i", "-q", "-s", strconv.Itoa(scale)), nil, b.dir)
 }
