@@ -35,6 +35,7 @@ type Account struct {
 	// so that what was to be rolled back is not known here.
 	RoutinesDraw bool
 
+	done      atomic.Int64 // transactions of all kinds that were committed or rolled back
 	orders    atomic.Int64 // New-Orders committed
 	inDoubt   atomic.Int64 // New-Orders that may or may not have been committed
 	rolled    atomic.Int64
@@ -61,6 +62,9 @@ func (a *Account) End(tx *tpcc.Tx, attempt int, o tpcc.Outcome, err error) (e En
 	e.Kind = uint8(tx.Kind)
 	isOrder := tx.Kind == tpcc.NewOrder
 	wanted := isOrder && tx.Rollback
+	if o == tpcc.Committed || o == tpcc.RolledBack {
+		a.done.Add(1)
+	}
 	switch o {
 	case tpcc.Committed:
 		if isOrder {
@@ -110,6 +114,9 @@ func (a *Account) doubt(isOrder bool) {
 // Orders returns how many New-Orders the target committed for sure, and how
 // many more it may have committed.
 func (a *Account) Orders() (committed, inDoubt int64) { return a.orders.Load(), a.inDoubt.Load() }
+
+// Done is how many transactions were committed or rolled back.
+func (a *Account) Done() int64 { return a.done.Load() }
 
 // Counts are the account's counters, with what connections did.
 func (a *Account) Counts(now int64, connections int) []load.Count {

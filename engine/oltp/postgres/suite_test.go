@@ -261,13 +261,19 @@ func runsTwice(t *testing.T, s *postgrestest.Server) {
 
 func count(t *testing.T, url string) (orders int) {
 	t.Helper()
+	ask(t, url, "SELECT count(*) FROM orders", &orders)
+	return orders
+}
+
+// ask reads one value.
+func ask(t *testing.T, url, sql string, value any) {
+	t.Helper()
 	c, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close(context.Background())
-	if err := c.QueryRow(t.Context(), "SELECT count(*) FROM orders").Scan(&orders); err != nil {
+	if err := c.QueryRow(t.Context(), sql).Scan(value); err != nil {
 		t.Fatal(err)
 	}
-	return orders
 }
