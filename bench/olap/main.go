@@ -53,7 +53,7 @@ func run(ctx context.Context, scale float64, targets []string) error {
 
 // generate makes all tables as text, a stream a processor.
 func generate(scale float64) error {
-	p, err := population.New(scale)
+	p, err := population.New(scale, new(population.Text))
 	if err != nil {
 		return err
 	}

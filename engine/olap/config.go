@@ -59,7 +59,7 @@ func (e Engine) configure(spec load.Spec) (*config, error) {
 	if c.timeout < time.Millisecond {
 		note(`parameter "timeout"`, fmt.Errorf("found %v, expected at least 1ms", c.timeout))
 	}
-	c.population, err = population.New(p.Float("scale"))
+	c.population, err = population.New(p.Float("scale"), e.text)
 	note(`parameter "scale"`, err)
 	c.queries, err = parseQueries(p)
 	note(`parameter "queries"`, err)

@@ -5,16 +5,20 @@ import (
 	"fmt"
 	"strings"
 
+	"bakeoff/engine/olap/population"
 	"bakeoff/engine/olap/tpch"
 	"bakeoff/load"
 )
 
 // Engine is the engine of TPROC-H. Spec.Secrets may hold "password".
-type Engine struct{ targets []Target }
+type Engine struct {
+	targets []Target
+	text    *population.Text // which its sessions share
+}
 
 // New returns the engine with the targets that it is to know; the first one's
 // embedded database is used where a load names no target.
-func New(targets ...Target) Engine { return Engine{targets} }
+func New(targets ...Target) Engine { return Engine{targets, new(population.Text)} }
 
 // Name is "olap".
 func (Engine) Name() string { return "olap" }

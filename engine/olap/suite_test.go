@@ -3,7 +3,9 @@ package olap_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -19,11 +21,21 @@ import (
 	"bakeoff/test/postgrestest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func engine() olap.Engine {
-	return olap.New(sqlite.Target{}, postgres.Target{}, mysql.Target{})
+func TestMain(m *testing.M) {
+	kept, err := olap.Keep(shared)
+	if err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		runtime.KeepAlive(kept)
+		os.Exit(code)
+	}))
 }
+
+// shared is one engine for all tests: its sessions share the pseudo text.
+var shared = olap.New(sqlite.Target{}, postgres.Target{}, mysql.Target{})
+
+func engine() olap.Engine { return shared }
 
 // sqliteTarget is a file that goes with the test.
 func sqliteTarget(t *testing.T) string {

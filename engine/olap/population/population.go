@@ -10,7 +10,6 @@ package population
 import (
 	"fmt"
 	"math"
-	"sync"
 )
 
 // Table is one of the eight tables (clause 1.2).
@@ -70,13 +69,14 @@ type Population struct {
 }
 
 // New returns the population of a scale factor: a whole number, or thousandths
-// below 1, as the specification's generator takes it.
-func New(scale float64) (*Population, error) {
+// below 1, as the specification's generator takes it. Its comments are cut out of the
+// text, which populations may share.
+func New(scale float64, text *Text) (*Population, error) {
 	if !(scale >= MinScale && scale <= MaxScale) {
 		return nil, fmt.Errorf("scale factor %g: expected %g to %d", scale, MinScale, MaxScale)
 	}
-	p := &Population{scale: scale, whole: 1, text: sync.OnceValue(makeText)}
-	size := func(base int64) int64 { return base }
+	p := &Population{scale: scale, whole: 1, text: text.get}
+	var size func(base int64) int64
 	switch thousandths := math.Round(scale * 1000); {
 	case scale >= 1 && scale == math.Trunc(scale):
 		p.whole = int64(scale)

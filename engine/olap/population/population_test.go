@@ -5,11 +5,25 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 )
+
+// sharedText spares the tests from making it again and again.
+var (
+	sharedText = new(Text)
+	kept       = sharedText.get()
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	runtime.KeepAlive(kept)
+	os.Exit(code)
+}
 
 // write returns a range of a table as the specification's generator writes it.
 func write(s *Stream) []byte {
@@ -73,7 +87,7 @@ func TestTablesAreThoseOfTheSpecification(t *testing.T) {
 		if scale == 1 && testing.Short() {
 			continue
 		}
-		p, err := New(scale)
+		p, err := New(scale, sharedText)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +107,7 @@ func TestTablesAreThoseOfTheSpecification(t *testing.T) {
 
 // TestRangesJoin: any cut of a table gives the same rows.
 func TestRangesJoin(t *testing.T) {
-	p, err := New(0.01)
+	p, err := New(0.01, sharedText)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +163,7 @@ func TestCheckpointsLieOnTheSequence(t *testing.T) {
 func TestScaleFactors(t *testing.T) {
 	for scale, ok := range map[float64]bool{0.008: true, 0.01: true, 0.25: true, 0.001: false, 0.002: false, 0.012: false, 1: true, 30: true, 10_000: true,
 		0: false, -1: false, 1.5: false, 0.0015: false, 30_000: false} {
-		p, err := New(scale)
+		p, err := New(scale, sharedText)
 		if (err == nil) != ok {
 			t.Errorf("scale factor %g: %v", scale, err)
 		}
@@ -172,7 +186,7 @@ func TestScaleFactors(t *testing.T) {
 }
 
 func TestRefreshesDoNotMeet(t *testing.T) {
-	p, err := New(0.01)
+	p, err := New(0.01, sharedText)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +244,7 @@ func TestRefreshesAreThoseOfTheSpecification(t *testing.T) {
 3 lineitem 5831 ec4ff6f420546103
 3 delete 1500 a4892a5d143b553d
 `
-	p, err := New(1)
+	p, err := New(1, sharedText)
 	if err != nil {
 		t.Fatal(err)
 	}

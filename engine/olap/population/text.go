@@ -3,6 +3,7 @@ package population
 import (
 	"runtime"
 	"sync"
+	"weak"
 )
 
 // textSize is the length of the pseudo text (clause 4.2.2.10) that comments
@@ -87,6 +88,24 @@ func (w *writer) sentence() {
 type checkpoint struct {
 	at    int
 	state uint64
+}
+
+// Text is the pseudo text. It is made when it is first needed, and is gone when
+// nothing needs it any more. Its zero value is ready; it is safe for concurrent use.
+type Text struct {
+	mu   sync.Mutex
+	made weak.Pointer[[textSize]byte]
+}
+
+func (t *Text) get() []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if made := t.made.Value(); made != nil {
+		return made[:]
+	}
+	text := makeText()
+	t.made = weak.Make((*[textSize]byte)(text))
+	return text
 }
 
 // makeText writes the whole text, the stretches between checkpoints at once.

@@ -25,7 +25,7 @@ func TestSumsAreReadBack(t *testing.T) {
 
 // TestSumsOfPartsAdd: the sums of a table are those of its parts together.
 func TestSumsOfPartsAdd(t *testing.T) {
-	p, err := population.New(0.01)
+	p, err := population.New(0.01, new(population.Text))
 	if err != nil {
 		t.Fatal(err)
 	}
