@@ -220,7 +220,7 @@ func (b *bench) loadGoTPC(ctx context.Context) (float64, error) {
 	if err := b.server.create(ctx, "gotpc"); err != nil {
 		return 0, err
 	}
-	return b.timed(ctx, "gotpc", b.rows(), b.goTPC("prepare", 4), nil, b.dir)
+	return b.timed(ctx, "gotpc", b.rows(), b.goTPC("prepare", 4, "--no-check"), nil, b.dir)
 }
 
 func (b *bench) loadPGBench(ctx context.Context, pg *postgres) (float64, error) {
