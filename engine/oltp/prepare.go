@@ -96,7 +96,7 @@ func (s *session) prepare(ctx context.Context) (*record.DataSet, error) {
 	}
 	if s.restore == restoreSaved {
 		if err := s.db.Save(ctx, identity(s.config.Data)); err != nil {
-			return nil, fmt.Errorf("saving the state of the database (%s): %w", s.db.Saving(), err)
+			return nil, fmt.Errorf("saving the state of the database (%s; restore: reload does without): %w", s.db.Saving(), err)
 		}
 		// The first trial begins as all others do, not with what the load left in
 		// the server's memory.

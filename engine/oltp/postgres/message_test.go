@@ -60,6 +60,49 @@ func TestAnySplitGivesTheSameMessages(t *testing.T) {
 	})
 }
 
+// TestWhatFollowsAnAnswer: a notice, or the server's farewell, may come with it.
+func TestWhatFollowsAnAnswer(t *testing.T) {
+	reply := bytes.Join([][]byte{answer('2'), answer('D', 0, 1, 0, 0, 0, 1, 'x'), answer('C', 'S', 0), answer('Z', 'I')}, nil)
+	for _, c := range []struct {
+		name string
+		tail []byte
+		next tpcc.Outcome
+	}{
+		{"nothing", nil, tpcc.Committed},
+		{"a notice", answer('N', 'M', 'x', 0, 0), tpcc.Committed},
+		{"part of a notice", answer('N', 'M', 'x', 0, 0)[:3], tpcc.Committed},
+		{"an answer too many", answer('Z', 'I'), tpcc.Broken},
+	} {
+		k := &talk{script: calls{}}
+		tx := tpcc.Tx{Kind: tpcc.Delivery, Warehouse: 1}
+		k.Begin(nil, &tx)
+		first := append(bytes.Clone(reply), c.tail...)
+		_, r := k.Receive(nil, first)
+		clear(first) // it is the loop's again
+		if c.next == tpcc.Committed {
+			if !r.Ended || r.Outcome != tpcc.Committed {
+				t.Errorf("%s: found %+v", c.name, r)
+			}
+			k.Begin(nil, &tx)
+			rest := reply
+			if c.name == "part of a notice" {
+				rest = append(bytes.Clone(answer('N', 'M', 'x', 0, 0)[3:]), reply...)
+			}
+			_, r = k.Receive(nil, rest)
+		}
+		if !r.Ended || r.Outcome != c.next {
+			t.Errorf("%s: then found %+v", c.name, r)
+		}
+	}
+	k := &talk{script: calls{}}
+	tx := tpcc.Tx{Kind: tpcc.Payment, Warehouse: 1}
+	k.Begin(nil, &tx)
+	farewell := append(bytes.Clone(reply), answer('E', []byte("SFATAL\x00C57P01\x00Mbye\x00\x00")...)...)
+	if _, r := k.Receive(nil, farewell); r.Outcome != tpcc.Committed {
+		t.Errorf("an answer with a farewell: found %+v, want it to count", r)
+	}
+}
+
 func FuzzTalk(f *testing.F) {
 	f.Add([]byte{}, uint8(3), uint8(0))
 	ok := bytes.Join([][]byte{answer('2'), answer('D', 0, 1, 0, 0, 0, 1, 'x'), answer('C', 'S', 0), answer('Z', 'I')}, nil)

@@ -52,6 +52,7 @@ func (t *talk) next(out []byte) []byte {
 // Receive takes what arrived.
 func (t *talk) Receive(out, data []byte) ([]byte, wire.Result) {
 	t.split.put(data)
+	var result wire.Result
 	for {
 		kind, body, err := t.split.next()
 		if err != nil {
@@ -59,13 +60,19 @@ func (t *talk) Receive(out, data []byte) ([]byte, wire.Result) {
 		}
 		switch kind {
 		case 0:
-			return out, wire.Result{}
+			return out, result
 		case 'D':
+			if t.tx == nil {
+				return out, broken(errors.New("the server sent a row that nobody asked for"))
+			}
 			t.take(body)
 		case 'C':
 			t.statement++
 		case 'E':
 			e := readError(body)
+			if e.fatal() && result.Ended {
+				return out, result // what was done was done; the end of the connection follows
+			}
 			if e.fatal() {
 				return out, broken(e)
 			}
@@ -73,9 +80,8 @@ func (t *talk) Receive(out, data []byte) ([]byte, wire.Result) {
 				t.refused = e
 			}
 		case 'Z':
-			var r wire.Result
-			if out, r = t.ready(out, body); r.Ended {
-				return out, r // nothing follows before the next request
+			if out, result = t.ready(out, body); result.Outcome == tpcc.Broken {
+				return out, result
 			}
 		}
 	}
