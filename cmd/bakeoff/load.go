@@ -140,6 +140,8 @@ func (f *loadFlags) spec(env *osenv.Env, name string, parameters map[string]any)
 		v, err := unit.ParseRate(f.rate)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("--rate: %w", err))
+		} else if v <= 0 {
+			faults = append(faults, fmt.Errorf("--rate: found %s, expected more than 0; leave it out for a closed loop", f.rate))
 		}
 		s.Common.Rate = v
 	}

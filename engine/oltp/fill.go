@@ -14,6 +14,7 @@ import (
 type loading struct {
 	rows    int64
 	seconds float64
+	whole   bool // not the rest of a load that was broken off, whose figures are of no load
 }
 
 // load loads the data set, or what is missing of it.
@@ -43,7 +44,7 @@ func (s *session) load(ctx context.Context, st state) error {
 	if err := s.db.Finish(ctx, tables); err != nil {
 		return fmt.Errorf("making indexes: %w", err)
 	}
-	s.loaded = &loading{rows, float64(s.config.Clock.Now()-start) / 1e9}
+	s.loaded = &loading{rows, float64(s.config.Clock.Now()-start) / 1e9, len(there) == 0}
 	return s.seal(ctx, there)
 }
 

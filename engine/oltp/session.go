@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"bakeoff/engine/oltp/account"
 	"bakeoff/engine/oltp/tpcc"
@@ -41,7 +42,7 @@ type session struct {
 
 // edge is a snapshot of the counters of the target.
 type edge struct {
-	at   int64 // clock nanoseconds, the middle of the reading
+	at   int64 // clock nanoseconds at which it was asked for
 	done int64 // transactions of our own
 	Counters
 }
@@ -130,7 +131,9 @@ func (s *session) Settings(ctx context.Context) (map[string]string, error) {
 
 // Snapshot reads the target's counters.
 func (s *session) Snapshot(ctx context.Context) ([]load.Count, error) {
-	begin := s.config.Clock.Now()
+	// What is counted is what was committed when it was asked for: a server that
+	// is slow to answer, or stalls, has not gone on with its work meanwhile.
+	begin, done := s.config.Clock.Now(), s.account.Done()
 	c, err := s.db.Counters(ctx)
 	now := s.config.Clock.Now()
 	counts := s.account.Counts(now, s.config.Rules.Users)
@@ -141,7 +144,7 @@ func (s *session) Snapshot(ctx context.Context) ([]load.Count, error) {
 		s.edges = append(s.edges, edge{at: -1})
 		return counts, nil
 	}
-	s.edges = append(s.edges, edge{begin + (now-begin)/2, s.account.Done(), c})
+	s.edges = append(s.edges, edge{begin, done, c})
 	counts = append(counts, load.Count{Name: "target.next_orders", Unit: "1", Value: float64(c.NextOrders)})
 	if c.Transactions >= 0 {
 		counts = append(counts, load.Count{Name: "target.transactions", Unit: "1", Value: float64(c.Transactions)})
@@ -160,7 +163,7 @@ func (s *session) Figures(context.Context) ([]record.Figure, error) {
 	add := func(name, unit string, value float64) {
 		all = append(all, record.Figure{Name: name, Unit: unit, Value: value})
 	}
-	if l := s.loaded; l != nil {
+	if l := s.loaded; l != nil && l.whole {
 		add(figureLoad, "s", l.seconds)
 		if l.seconds > 0 {
 			add(figureRate, "rows/s", float64(l.rows)/l.seconds)
@@ -175,7 +178,8 @@ func (s *session) Figures(context.Context) ([]record.Figure, error) {
 		nopm := float64(to.NextOrders-from.NextOrders) / minutes
 		// A server that crashed counts from 0 again, which shows by what it missed.
 		counted := to.Transactions - from.Transactions
-		if from.Transactions >= 0 && counted > (to.done-from.done)/2 {
+		late := time.Duration(to.at-from.at) < lags*to.Lag
+		if from.Transactions >= 0 && counted > (to.done-from.done)/2 && !late {
 			add(figureTPM, "TPM", float64(counted)/minutes)
 		}
 		add(figureNOPM, "NOPM", nopm)
@@ -185,6 +189,10 @@ func (s *session) Figures(context.Context) ([]record.Figure, error) {
 	}
 	return all, nil
 }
+
+// lags is how many times as long as its counters' lag a window must be, for
+// their rate to be right within a tenth.
+const lags = 10
 
 // Close ends the session.
 func (s *session) Close() error {

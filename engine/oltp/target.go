@@ -190,6 +190,9 @@ type Counters struct {
 	// Server: Batch Requests; Oracle: user commits + user rollbacks). Where the
 	// target does not count, it is -1.
 	Transactions int64
+	// Lag is how late Transactions may be: over a window that is not much longer
+	// their rate means nothing, and TPM is left out.
+	Lag time.Duration
 	// More are further counters, such as deadlocks, bytes of log and blocks read.
 	More []load.Count
 }

@@ -116,7 +116,7 @@ func (d *database) reopen() error {
 	if err != nil {
 		return err
 	}
-	d.pool = sql.OpenDB(connector)
+	d.pool = sql.OpenDB(patient{connector, connectTime})
 	return nil
 }
 
@@ -162,7 +162,7 @@ func (d *database) Create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server := sql.OpenDB(connector)
+	server := sql.OpenDB(patient{connector, connectTime})
 	_, err = server.ExecContext(ctx, "create database `"+d.name+"`")
 	return errors.Join(err, server.Close())
 }

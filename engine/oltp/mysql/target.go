@@ -56,12 +56,12 @@ func (Target) Open(c oltp.Config) (oltp.Database, error) {
 	if err != nil {
 		return nil, fmt.Errorf("target %s: %w", c.URL, err)
 	}
-	d.server = sql.OpenDB(server)
+	d.server = sql.OpenDB(patient{server, cfg.Timeout})
 	inside, err := driver.NewConnector(cfg.driver(cfg.name))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("target %s: %w", c.URL, err), d.server.Close())
 	}
-	d.db = sql.OpenDB(inside)
+	d.db = sql.OpenDB(patient{inside, cfg.Timeout})
 	forLoads := cfg.driver(cfg.name)
 	// Not unique_checks=0, as is often advised: it has MariaDB sort the rows of an
 	// empty table in files first, which costs twice the CPU of rows in order.
@@ -70,7 +70,7 @@ func (Target) Open(c oltp.Config) (oltp.Database, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("target %s: %w", c.URL, err), d.Close())
 	}
-	d.loader = sql.OpenDB(loading)
+	d.loader = sql.OpenDB(patient{loading, cfg.Timeout})
 	return d, nil
 }
 

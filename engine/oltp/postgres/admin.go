@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -209,6 +210,9 @@ func (d *database) Counters(ctx context.Context) (oltp.Counters, error) {
 	if err != nil {
 		return oltp.Counters{}, fmt.Errorf("reading the server's counters: %w", err)
 	}
+	// A backend reports what it did at the end of a transaction, at most once a
+	// second (PGSTAT_MIN_INTERVAL, pgstat.c).
+	c.Lag = time.Second
 	c.More = []load.Count{
 		{Name: "deadlocks", Unit: "1", Value: float64(deadlocks)}, {Name: "blocks_read", Unit: "1", Value: float64(read)},
 		{Name: "blocks_hit", Unit: "1", Value: float64(hit)}, {Name: "wal", Unit: "B", Value: float64(wal)},
