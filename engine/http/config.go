@@ -64,11 +64,14 @@ func configure(spec load.Spec, d load.Description) (*config, error) {
 	}
 	c.target, err = parseTarget(spec.Target)
 	check(err)
+	known := err == nil
 	check(c.setShape(p))
 	c.headers, err = parseHeaders(p)
 	check(err)
 	check(c.setBody(p))
-	check(c.setRequests(p))
+	if known { // without a target its path is not known either
+		check(c.setRequests(p))
+	}
 	c.statuses, err = parseStatuses(p)
 	check(err)
 	check(c.setTLS(p))

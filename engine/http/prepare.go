@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"bakeoff/load/dial"
 	"bakeoff/record"
 )
 
@@ -107,6 +108,8 @@ func (c *config) fetch(ctx context.Context, client *nethttp.Client, r *request) 
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
+		} else if c.tls != nil {
+			err = dial.Advise(err)
 		}
 		return "", fmt.Errorf("asking for %s before the load: %w", r.path, err)
 	}
