@@ -135,7 +135,7 @@ func TestCounters(t *testing.T) {
 		performanceQuery: {{"Batch Requests/sec", int64(4711)}, {"Number of Deadlocks/sec", int64(2)}, {"Log Bytes Flushed/sec", int64(1 << 20)}},
 	}}
 	c, err := onStandIn(t, s).Counters(t.Context())
-	if got := fmt.Sprint(c, err); got != "{30010 4711 [{deadlocks 1 2} {log_bytes B 1.048576e+06}]} <nil>" {
+	if got := fmt.Sprint(c, err); got != "{30010 4711 0s [{deadlocks 1 2} {log_bytes B 1.048576e+06}]} <nil>" {
 		t.Error(got)
 	}
 	s.answers[performanceQuery] = nil // a login that may not see them
