@@ -32,6 +32,10 @@ const (
 	maxDelay   = int64(500 * time.Millisecond)
 )
 
+// slowConnects is how many operations in a row may time out for want of a
+// connection.
+const slowConnects = 10
+
 func newClientUser(ctx context.Context, s *session, i int) (*clientUser, error) {
 	u := &clientUser{s: s, number: i, draw: tpcc.NewUser(s.config.Rules, s.spec.Instance, i)}
 	var err error
@@ -98,12 +102,17 @@ func (u *clientUser) Do(ctx context.Context, op *load.Op) error {
 
 // waited ends an operation for which there was no connection.
 func (u *clientUser) waited(ctx context.Context, op *load.Op, err error) error {
-	if ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
+	// A refusal says that the target is gone; what only takes long, much later.
+	patience := int64(u.s.config.Timeout)
+	if ctx.Err() != nil {
+		patience *= slowConnects
+	}
+	gone := u.s.config.Clock.Now()-u.goneSince > patience
+	if ctx.Err() != nil && (!gone || errors.Is(ctx.Err(), context.Canceled)) {
 		return ctx.Err()
 	}
-	now := u.s.config.Clock.Now()
-	if now-u.goneSince > int64(u.s.config.Timeout) {
-		return fmt.Errorf("the target is gone, user %d could not connect for %v: %w", u.number+1, u.s.config.Timeout, err)
+	if gone {
+		return fmt.Errorf("the target is gone, user %d could not connect for %v: %w", u.number+1, time.Duration(patience), err)
 	}
 	op.Status, op.Err = load.Failed, err
 	return nil
