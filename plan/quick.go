@@ -43,7 +43,7 @@ workloads:
     ratio: "1:9"
     key_maximum: 10k
     value_size: 32
-    connections: 8
+    connections: 2 # more would have the generator, not the server, as the limit
     warmup: 1s
     window: 5s
 factors:
