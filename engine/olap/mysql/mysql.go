@@ -19,6 +19,7 @@ import (
 	"bakeoff/engine/olap"
 	"bakeoff/engine/olap/population"
 	"bakeoff/engine/olap/tpch"
+	"bakeoff/load/dial"
 )
 
 // Target is MariaDB or MySQL. A URL is mysql://USER@HOST:PORT/DATABASE, or
@@ -116,7 +117,7 @@ func (d *database) reopen() error {
 	if err != nil {
 		return err
 	}
-	d.pool = sql.OpenDB(patient{connector, connectTime})
+	d.pool = sql.OpenDB(dial.Patient{Connector: connector, Time: connectTime, Kind: "MariaDB or MySQL"})
 	return nil
 }
 
@@ -162,7 +163,7 @@ func (d *database) Create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server := sql.OpenDB(patient{connector, connectTime})
+	server := sql.OpenDB(dial.Patient{Connector: connector, Time: connectTime, Kind: "MariaDB or MySQL"})
 	_, err = server.ExecContext(ctx, "create database `"+d.name+"`")
 	return errors.Join(err, server.Close())
 }

@@ -18,6 +18,7 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 
 	"bakeoff/engine/oltp"
+	"bakeoff/load/dial"
 )
 
 // Target is MariaDB or MySQL. Its zero value is ready.
@@ -56,12 +57,12 @@ func (Target) Open(c oltp.Config) (oltp.Database, error) {
 	if err != nil {
 		return nil, fmt.Errorf("target %s: %w", c.URL, err)
 	}
-	d.server = sql.OpenDB(patient{server, cfg.Timeout})
+	d.server = sql.OpenDB(dial.Patient{Connector: server, Time: cfg.Timeout, Kind: "MariaDB or MySQL"})
 	inside, err := driver.NewConnector(cfg.driver(cfg.name))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("target %s: %w", c.URL, err), d.server.Close())
 	}
-	d.db = sql.OpenDB(patient{inside, cfg.Timeout})
+	d.db = sql.OpenDB(dial.Patient{Connector: inside, Time: cfg.Timeout, Kind: "MariaDB or MySQL"})
 	forLoads := cfg.driver(cfg.name)
 	// Not unique_checks=0, as is often advised: it has MariaDB sort the rows of an
 	// empty table in files first, which costs twice the CPU of rows in order.
@@ -70,7 +71,7 @@ func (Target) Open(c oltp.Config) (oltp.Database, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("target %s: %w", c.URL, err), d.Close())
 	}
-	d.loader = sql.OpenDB(patient{loading, cfg.Timeout})
+	d.loader = sql.OpenDB(dial.Patient{Connector: loading, Time: cfg.Timeout, Kind: "MariaDB or MySQL"})
 	return d, nil
 }
 
