@@ -21,12 +21,9 @@ type conn struct {
 
 	touched bool   // on the worker's list of those to seal before sending
 	budget  uint64 // requests that may still be sent before it is opened anew
-	good    bool   // it has answered since it was opened
 
-	dialing bool  // a goroutine is connecting
-	retryAt int64 // clock nanoseconds at which to connect again
-	delay   int64 // how long it waited for that, in nanoseconds
-	since   int64 // clock nanoseconds since when it has been lost; 0: not
+	again dial.Again // when to open it, while it is down
+	since int64      // clock nanoseconds since when it has been lost; 0: not
 }
 
 // operation is one request that is to be answered.
@@ -58,4 +55,12 @@ func (c *conn) output() *[]byte {
 		return &c.sealed.Plain
 	}
 	return &c.ring.Out
+}
+
+// downAgain says when a connection is to be opened; nil of one that is up.
+func downAgain(c *conn) *dial.Again {
+	if c.ring != nil {
+		return nil
+	}
+	return &c.again
 }

@@ -2,9 +2,6 @@ package http
 
 import (
 	"errors"
-	"fmt"
-	"math"
-	"time"
 
 	"bakeoff/load"
 	"bakeoff/load/dial"
@@ -13,11 +10,6 @@ import (
 // What happens to a connection that is lost: the operations on the wire fail,
 // and it is opened again by a goroutine, at first at once, then less and less often.
 // Operations submitted meanwhile wait for it, or fail when it cannot be opened.
-
-const (
-	firstDelay = int64(time.Millisecond)
-	maxDelay   = int64(500 * time.Millisecond)
-)
 
 var (
 	errClosed = errors.New("the connection was lost: the target closed it before the answer was whole")
@@ -50,7 +42,7 @@ func (w *worker) lost(c *conn, err error) {
 // renew closes a connection that served its time, with nothing on the wire.
 func (w *worker) renew(c *conn) {
 	w.close(c)
-	c.retryAt, c.delay = 0, 0
+	c.again.AtOnce()
 }
 
 func (w *worker) close(c *conn) {
@@ -62,12 +54,7 @@ func (w *worker) close(c *conn) {
 
 // later sets the time of the next attempt to connect.
 func (w *worker) later(c *conn) {
-	if c.good {
-		c.good, c.delay, c.retryAt = false, 0, 0
-		return
-	}
-	c.delay = min(max(2*c.delay, firstDelay), maxDelay)
-	c.retryAt = w.clock.Now() + c.delay
+	c.again.Later(w.clock.Now())
 }
 
 // missed notes that a connection is down, which the load did not want.
@@ -140,29 +127,16 @@ func (w *worker) reconnect(now int64) int64 {
 		}
 		w.dialed(d)
 	}
-	wake := int64(math.MaxInt64)
-	for _, c := range w.conns {
-		if c.ring != nil || c.dialing {
-			continue
-		}
-		if c.retryAt > now {
-			wake = min(wake, c.retryAt)
-			continue
-		}
-		c.dialing = true
-		w.dials.Begin(c)
-	}
-	return wake
+	return w.dials.Reopen(now, w.conns, downAgain)
 }
 
-func (w *worker) dialed(d dial.Opened[*conn]) {
+func (w *worker) dialed(d dial.Opened[*conn, dial.Link]) {
 	c := d.Key
-	c.dialing = false
 	err := d.Err
 	if err == nil {
 		err = w.up(c, d.Link)
 	}
-	if w.lastErr = err; err != nil {
+	if w.absence.Err = err; err != nil {
 		w.s.outage.Failed.Add(1)
 		w.missed(c)
 		w.fail(c, c.tail, load.Failed, err)
@@ -173,18 +147,12 @@ func (w *worker) dialed(d dial.Opened[*conn]) {
 // gone ends the work where no connection has been up for longer than an
 // operation may take: there is no target any more.
 func (w *worker) gone(now int64) error {
-	if w.down < len(w.conns) {
-		w.allDown = 0
-		return nil
-	}
-	if w.allDown == 0 {
-		w.allDown = now
-	}
-	if now-w.allDown <= int64(w.c.timeout) || w.lastErr == nil {
+	err := w.absence.Over(w.down == len(w.conns), now, w.c.timeout)
+	if err == nil {
 		return nil
 	}
 	for _, c := range w.conns {
-		w.fail(c, c.tail, load.Failed, w.lastErr)
+		w.fail(c, c.tail, load.Failed, w.absence.Err)
 	}
-	return fmt.Errorf("the target is gone, no connection could be opened for %v: %w", w.c.timeout, w.lastErr)
+	return err
 }

@@ -33,9 +33,8 @@ type worker struct {
 
 	nextScan int64 // clock nanoseconds of the next look for operations timed out
 	down     int   // connections that are not up
-	allDown  int64 // clock nanoseconds since when none is up; 0 while one is
-	lastErr  error // of connecting
-	dials    *dial.Dialer[*conn]
+	absence  dial.Absence
+	dials    *dial.Dialer[*conn, dial.Link]
 }
 
 // newWorker opens worker i of n with its connections.
@@ -49,7 +48,7 @@ func newWorker(ctx context.Context, s *session, i, n int) (_ *worker, err error)
 	if err != nil {
 		return nil, err
 	}
-	w.dials = dial.New[*conn](s.dial, w.loop.Wake, count, &s.outage.Attempts)
+	w.dials = dial.New(func(ctx context.Context, _ *conn) (dial.Link, error) { return s.dial(ctx) }, w.loop.Wake, count, &s.outage.Attempts)
 	if err := w.connect(ctx, count); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
@@ -101,7 +100,8 @@ func (w *worker) up(c *conn, l dial.Link) error {
 		return errors.Join(err, l.Close())
 	}
 	rc.Tag = int(c.slot)
-	c.ring, c.sealed, c.good, c.budget = rc, l.Sealed, false, w.c.budget
+	c.again.Opened()
+	c.ring, c.sealed, c.budget = rc, l.Sealed, w.c.budget
 	if c.since != 0 {
 		w.s.outage.End(c.since, w.clock.Now())
 		c.since = 0
@@ -324,7 +324,8 @@ func (w *worker) complete(c *conn, status load.OpStatus, in uint64, err error) {
 		c.sent++
 	}
 	if status == load.OK {
-		done.Items, c.good = 1, true
+		done.Items = 1
+		c.again.Answered()
 	}
 	w.out = append(w.out, done)
 	c.head++

@@ -28,12 +28,9 @@ type conn struct {
 	touched bool   // on the worker's list of those to finish before sending
 	open    bool   // a quiet batch is still to be ended
 	budget  uint64 // operations that may still be sent before it is opened anew
-	good    bool   // it has answered since it was opened
 
-	owed    error // a fault that no operation was charged with yet
-	dialing bool  // a goroutine is connecting
-	retryAt int64 // clock nanoseconds at which to connect again
-	delay   int64 // how long it waited for that, in nanoseconds
+	owed  error      // a fault that no operation was charged with yet
+	again dial.Again // when to open it, while it is down
 
 	downSince int64 // clock nanoseconds at which it was lost or could not be opened; 0 while it is up
 }
@@ -88,4 +85,12 @@ func (c *conn) reset() {
 		c.log.clear()
 		c.check.bad = nil
 	}
+}
+
+// downAgain says when a connection is to be opened; nil of one that is up.
+func downAgain(c *conn) *dial.Again {
+	if c.ring != nil {
+		return nil
+	}
+	return &c.again
 }

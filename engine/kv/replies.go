@@ -149,7 +149,9 @@ func (w *worker) complete(c *conn, n uint32, status load.OpStatus, items uint32,
 	if g.left == 0 {
 		c.head++
 	}
-	c.good = c.good || status == load.OK
+	if status == load.OK {
+		c.again.Answered()
+	}
 }
 
 // flush moves what complete gathered to the completions. All of it is of one connection.

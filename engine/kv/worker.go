@@ -41,10 +41,9 @@ type worker struct {
 
 	nextScan int64 // clock nanoseconds of the next look for operations timed out
 	down     int   // connections that are not up
-	allDown  int64 // clock nanoseconds since when none is up; 0 while one is
-	lastErr  error // of connecting
+	absence  dial.Absence
 	outage   *dial.Outage
-	dials    *dial.Dialer[*conn]
+	dials    *dial.Dialer[*conn, dial.Link]
 }
 
 // newWorker opens worker i of n with its connections.
@@ -59,7 +58,7 @@ func newWorker(ctx context.Context, c *config, i, n int, outage *dial.Outage) (_
 	if err != nil {
 		return nil, err
 	}
-	w.dials = dial.New[*conn](c.dial, w.loop.Wake, count, &outage.Attempts)
+	w.dials = dial.New(func(ctx context.Context, _ *conn) (dial.Link, error) { return c.dial(ctx) }, w.loop.Wake, count, &outage.Attempts)
 	if err := w.connect(ctx, count); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
@@ -148,7 +147,8 @@ func (w *worker) up(c *conn, l dial.Link) error {
 		return errors.Join(err, l.Close())
 	}
 	rc.Tag = int(c.slot)
-	c.ring, c.sealed, c.good, c.budget = rc, l.Sealed, false, w.c.reconnectEvery
+	c.again.Opened()
+	c.ring, c.sealed, c.budget = rc, l.Sealed, w.c.reconnectEvery
 	if w.c.reconnectEvery == 0 {
 		c.budget = math.MaxUint64
 	}

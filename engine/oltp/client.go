@@ -125,7 +125,7 @@ func (u *clientUser) lost() {
 	u.downSince = u.s.config.Clock.Now()
 	u.goneSince = u.downSince
 	u.retryAt, u.delay = 0, 0
-	u.s.account.Down(u.downSince)
+	u.s.account.Outage.Begin(u.downSince)
 }
 
 // reconnect connects again, at first at once, then less and less often.
@@ -140,16 +140,16 @@ func (u *clientUser) reconnect(ctx context.Context) error {
 		case <-timer.C:
 		}
 	}
-	u.s.account.Attempt()
+	u.s.account.Outage.Attempts.Add(1)
 	c, err := u.s.db.(Blocking).Connect(ctx, u.number)
 	if err != nil {
-		u.s.account.Vain()
+		u.s.account.Outage.Failed.Add(1)
 		u.delay = min(max(2*u.delay, firstDelay), maxDelay)
 		u.retryAt = clock.Now() + u.delay
 		return fmt.Errorf("connecting again: %w", err)
 	}
 	u.client = c
-	u.s.account.Up(u.downSince, clock.Now())
+	u.s.account.Outage.End(u.downSince, clock.Now())
 	return nil
 }
 

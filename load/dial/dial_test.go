@@ -28,7 +28,7 @@ func TestDialerGivesBackEveryAttempt(t *testing.T) {
 	woken := make(chan struct{}, 8)
 	var count atomic.Uint64
 	refused := errors.New("refused")
-	d := New[int](func(context.Context) (Link, error) { return Link{}, refused },
+	d := New(func(context.Context, int) (Link, error) { return Link{}, refused },
 		func() error { woken <- struct{}{}; return nil }, 3, &count)
 	defer d.Stop()
 	for i := range 3 {
@@ -57,7 +57,7 @@ func TestStopEndsAttemptsAndClosesWhatNobodyTook(t *testing.T) {
 	}
 	defer unix.Close(fds[1])
 	var count atomic.Uint64
-	d := New[bool](func(ctx context.Context) (Link, error) {
+	d := New(func(ctx context.Context, _ bool) (Link, error) {
 		<-ctx.Done()
 		return Link{FD: fds[0]}, nil // opened just as it was told to stop
 	}, func() error { return nil }, 1, &count)

@@ -5,12 +5,11 @@ package account
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"bakeoff/engine/oltp/tpcc"
 	"bakeoff/load"
-	"bakeoff/record"
+	"bakeoff/load/dial"
 )
 
 // KindRolledBack is the kind of the New-Orders that rolled back as their inputs
@@ -41,7 +40,8 @@ type Account struct {
 	rolled    atomic.Int64
 	conflicts atomic.Int64
 	retried   atomic.Int64
-	outage    outage
+	// Outage is for how long the users' connections were down.
+	Outage dial.Outage
 }
 
 // Ended is how an operation ended.
@@ -120,56 +120,9 @@ func (a *Account) Done() int64 { return a.done.Load() }
 
 // Counts are the account's counters, with what connections did.
 func (a *Account) Counts(now int64, connections int) []load.Count {
-	o := &a.outage
-	return []load.Count{
+	return append([]load.Count{
 		{Name: "rolled_back", Unit: "1", Value: float64(a.rolled.Load())},
 		{Name: "conflicts", Unit: "1", Value: float64(a.conflicts.Load())},
 		{Name: "retries", Unit: "1", Value: float64(a.retried.Load())},
-		{Name: "reconnects", Unit: "1", Value: float64(o.attempts.Load())},
-		{Name: record.CounterFailedConnects, Unit: "1", Value: float64(o.vain.Load())},
-		{Name: record.CounterDisconnected, Unit: "s", Value: float64(o.nanos(now)) / 1e9 / float64(connections)},
-	}
-}
-
-// outage counts for how long connections are down, of all users: from when one
-// is lost to when it is up again.
-type outage struct {
-	attempts atomic.Uint64
-	vain     atomic.Uint64
-
-	mu    sync.Mutex
-	ended int64 // ns, of connections that are up again
-	down  int64 // connections that are down now
-	since int64 // sum of when they went down, clock nanoseconds
-}
-
-// Down notes that a connection went down.
-func (a *Account) Down(at int64) {
-	o := &a.outage
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.down++
-	o.since += at
-}
-
-// Up notes that a connection which went down at a moment is up again.
-func (a *Account) Up(since, at int64) {
-	o := &a.outage
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.down--
-	o.since -= since
-	o.ended += at - since
-}
-
-// Attempt notes an attempt to connect again.
-func (a *Account) Attempt() { a.outage.attempts.Add(1) }
-
-// Vain notes that such an attempt failed.
-func (a *Account) Vain() { a.outage.vain.Add(1) }
-
-func (o *outage) nanos(now int64) int64 {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.ended + o.down*now - o.since
+	}, a.Outage.Counts(now, connections)...)
 }

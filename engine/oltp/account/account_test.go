@@ -61,12 +61,12 @@ func TestTimeoutsAreInDoubt(t *testing.T) {
 
 func TestOutage(t *testing.T) {
 	a := &Account{}
-	a.Down(1e9)
-	a.Down(2e9)
-	a.Attempt()
-	a.Vain()
-	a.Attempt()
-	a.Up(1e9, 4e9)
+	a.Outage.Begin(1e9)
+	a.Outage.Begin(2e9)
+	a.Outage.Attempts.Add(1)
+	a.Outage.Failed.Add(1)
+	a.Outage.Attempts.Add(1)
+	a.Outage.End(1e9, 4e9)
 	counts := map[string]float64{}
 	for _, c := range a.Counts(5e9, 2) {
 		counts[c.Name] = c.Value

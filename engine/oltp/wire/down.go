@@ -1,12 +1,11 @@
 package wire
 
 import (
-	"errors"
-	"fmt"
-	"math"
+	"time"
 
 	"bakeoff/engine/oltp/tpcc"
 	"bakeoff/load"
+	"bakeoff/load/dial"
 )
 
 // What happens to a connection that is lost: its transaction fails, and it is
@@ -27,17 +26,8 @@ func (w *Worker) close(u *user) {
 	u.conn, u.link = nil, Link{}
 	w.down++
 	u.downSince = w.o.Clock.Now()
-	w.o.Account.Down(u.downSince)
-	w.later(u)
-}
-
-func (w *Worker) later(u *user) {
-	if u.good {
-		u.good, u.delay, u.retryAt = false, 0, 0
-		return
-	}
-	u.delay = min(max(2*u.delay, firstDelay), maxDelay)
-	u.retryAt = w.o.Clock.Now() + u.delay
+	w.o.Account.Outage.Begin(u.downSince)
+	u.again.Later(w.o.Clock.Now())
 }
 
 // look does what is due beside sending and receiving, and returns when the next
@@ -86,87 +76,66 @@ func (w *Worker) failed(u *user, status load.OpStatus, err error) {
 // that are due, and returns when the next one is.
 func (w *Worker) reconnect(now int64) int64 {
 	for {
-		d, ok := w.dials.take()
+		d, ok := w.dials.Take()
 		if !ok {
 			break
 		}
 		w.dialed(d)
 	}
-	wake := int64(math.MaxInt64)
-	for _, u := range w.users {
-		if u.conn != nil || u.dialing {
-			continue
-		}
-		if u.retryAt > now {
-			wake = min(wake, u.retryAt)
-			continue
-		}
-		u.dialing = true
-		w.dials.begin(u)
-	}
-	return wake
+	return w.dials.Reopen(now, w.users, downAgain)
 }
 
-func (w *Worker) dialed(d dialed) {
-	u := d.user
-	u.dialing = false
-	err := d.err
-	if err == nil {
-		err = w.up(u, d.link)
+// downAgain says when a user's connection is to be opened; nil where it is up.
+func downAgain(u *user) *dial.Again {
+	if u.conn != nil {
+		return nil
 	}
-	if w.lastErr = err; err == nil {
+	return &u.again
+}
+
+func (w *Worker) dialed(d dial.Opened[*user, Link]) {
+	u := d.Key
+	err := d.Err
+	if err == nil {
+		err = w.up(u, d.Link)
+	}
+	if w.absence.Err = err; err == nil {
 		return
 	}
-	w.o.Account.Vain()
+	w.o.Account.Outage.Failed.Add(1)
 	if u.busy {
 		w.failed(u, load.Failed, err)
 	}
-	w.later(u)
+	u.again.Later(w.o.Clock.Now())
 }
 
 // gone ends the work where no connection has been up for longer than an
 // operation may take: there is no target any more.
 func (w *Worker) gone(now int64) error {
-	if w.down < len(w.users) {
-		w.allDown = 0
-		return nil
-	}
-	if w.allDown == 0 {
-		w.allDown = now
-	}
-	if now-w.allDown <= int64(w.o.Timeout) || w.lastErr == nil {
+	err := w.absence.Over(w.down == len(w.users), now, w.o.Timeout)
+	if err == nil {
 		return nil
 	}
 	for _, u := range w.users {
 		if u.busy {
-			w.failed(u, load.Failed, w.lastErr)
+			w.failed(u, load.Failed, w.absence.Err)
 		}
 	}
-	return fmt.Errorf("the target is gone, no connection could be opened for %v: %w", w.o.Timeout, w.lastErr)
+	return err
 }
 
 // Close closes the connections and stops those that are being opened. What was
 // sent and not answered is in doubt.
 func (w *Worker) Close() error {
-	w.cancel()
-	w.all.Wait()
-	for {
-		d, ok := w.dials.take()
-		if !ok {
-			break
-		}
-		if d.err == nil {
-			_ = d.link.Close()
-		}
-	}
+	w.dials.Stop()
 	for _, u := range w.users {
 		if u.busy && u.onWire {
 			w.o.Account.Halted(&u.tx)
 			u.busy = false
 		}
 	}
-	if err := w.loop.Close(); err != nil {
-		return errors.Join(err)
-	}
-	return nil
+	return w.loop.Close()
 }
+
+// Assistance is the CPU that connecting again took on other threads.
+func (w *Worker) Assistance() (user, system time.Duration) { return w.dials.Assistance() }

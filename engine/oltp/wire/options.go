@@ -2,7 +2,6 @@ package wire
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"bakeoff/engine/oltp/account"
@@ -32,40 +31,4 @@ func (o Options) check() error {
 		return errors.New("wire: a worker needs users, a timeout, a clock, a dialer and an account")
 	}
 	return nil
-}
-
-// dialing opens connections in goroutines, so that the worker's thread never
-// waits for one.
-type dialing struct {
-	worker *Worker
-	done   chan dialed
-}
-
-type dialed struct {
-	user *user
-	link Link
-	err  error
-}
-
-func (d dialing) begin(u *user) {
-	w := d.worker
-	w.o.Account.Attempt()
-	w.all.Go(func() {
-		l, err := w.o.Dial(w.ctx, u.number)
-		if err != nil {
-			err = fmt.Errorf("connecting again: %w", err)
-		}
-		d.done <- dialed{u, l, err} // there is room for every user
-		_ = w.loop.Wake()           // without it the worker finds out when it wakes for another reason
-	})
-}
-
-// take returns an attempt that has ended, if there is one.
-func (d dialing) take() (dialed, bool) {
-	select {
-	case r := <-d.done:
-		return r, true
-	default:
-		return dialed{}, false
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"bakeoff/engine/oltp/account"
 	"bakeoff/engine/oltp/tpcc"
 	"bakeoff/load"
+	"bakeoff/load/dial"
 	"bakeoff/load/ring"
 )
 
@@ -23,17 +24,13 @@ type Worker struct {
 	idle    int // users that have nothing to do
 	next    int // user to try first for an operation without a slot
 	down    int // connections that are not up
-	allDown int64
-	lastErr error // of connecting
+	absence dial.Absence
 
 	nextScan int64   // clock nanoseconds of the next look for what took too long
 	sealed   []*user // users with something to seal
 	out      []load.Completion
 
-	ctx    context.Context
-	cancel context.CancelFunc
-	all    sync.WaitGroup
-	dials  dialing
+	dials *dial.Dialer[*user, Link]
 }
 
 // user is one virtual user.
@@ -56,17 +53,12 @@ type user struct {
 	bytesIn  uint64
 	bytesOut uint64
 
-	dialing   bool
-	good      bool // something came back since it was connected
+	again     dial.Again // when to connect, while the connection is down
 	downSince int64
-	retryAt   int64
-	delay     int64
 	toSeal    bool
 }
 
 const (
-	firstDelay    = int64(time.Millisecond)
-	maxDelay      = int64(500 * time.Millisecond)
 	connectAtOnce = 16
 	noUser        = 24 * time.Hour
 )
@@ -81,8 +73,7 @@ func New(ctx context.Context, o Options) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{o: o, loop: loop, idle: o.Users, nextScan: math.MinInt64}
-	w.ctx, w.cancel = context.WithCancel(context.Background())
-	w.dials = dialing{w, make(chan dialed, o.Users)}
+	w.dials = dial.New(w.dialAgain, loop.Wake, o.Users, &o.Account.Outage.Attempts)
 	for i := range o.Users {
 		number := o.First + i
 		w.users = append(w.users, &user{number: number, slot: int32(i), draw: tpcc.NewUser(o.Rules, o.Instance, number)})
@@ -124,6 +115,15 @@ func (w *Worker) connect(ctx context.Context) error {
 	return first
 }
 
+// dialAgain connects a user whose connection was lost.
+func (w *Worker) dialAgain(ctx context.Context, u *user) (Link, error) {
+	l, err := w.o.Dial(ctx, u.number)
+	if err != nil {
+		return l, fmt.Errorf("connecting again: %w", err)
+	}
+	return l, nil
+}
+
 // up puts a new connection to use.
 func (w *Worker) up(u *user, l Link) error {
 	conn, err := w.loop.Add(l.FD)
@@ -131,9 +131,10 @@ func (w *Worker) up(u *user, l Link) error {
 		return errors.Join(err, l.Close())
 	}
 	conn.Tag = int(u.slot)
-	u.conn, u.link, u.good = conn, l, false
+	u.again.Opened()
+	u.conn, u.link = conn, l
 	if u.downSince != 0 {
-		w.o.Account.Up(u.downSince, w.o.Clock.Now())
+		w.o.Account.Outage.End(u.downSince, w.o.Clock.Now())
 		u.downSince = 0
 		w.down--
 	}
@@ -341,7 +342,7 @@ func (w *Worker) receive(u *user, data []byte) {
 		w.broken(u, r.Err)
 		return
 	case r.Ended && u.busy && u.onWire:
-		u.good = true
+		u.again.Answered()
 		w.ended(u, r)
 	}
 	if u.conn != nil && len(*out) > before {
