@@ -2,6 +2,7 @@ package analysis_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"bakeoff/analysis"
@@ -178,6 +179,19 @@ func TestGates(t *testing.T) {
 				t.Errorf("one fault gave %d warnings: %+v", n, got)
 			}
 		})
+	}
+}
+
+// The workers of an embedded database are as busy as it is.
+func TestEmbeddedTargetIsNoBusyGenerator(t *testing.T) {
+	l := newLab(t, twoServers)
+	l.spoil = func(trial *record.Trial, _ map[string][]record.Reading) {
+		trial.Loads[0].Generator.BusyFraction, trial.Loads[0].Generator.Embedded = 0.99, true
+	}
+	r := l.analyse(l.run())
+	i := slices.IndexFunc(r.Gates, func(g analysis.GateResult) bool { return g.Gate == "generator-saturated" })
+	if i < 0 || r.Gates[i].Checked != 0 || !strings.Contains(r.Gates[i].NotChecked, "the target's") || r.Gates[i].Objected > 0 {
+		t.Errorf("the gate says %+v", r.Gates[i])
 	}
 }
 

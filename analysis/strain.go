@@ -72,7 +72,7 @@ func (s strain) of(kind string) *strainPart {
 
 func (d *trialData) generatorStrain() (out []strainPart) {
 	for _, l := range d.trial.Loads {
-		if l.Generator.Workers > 0 {
+		if l.Generator.Workers > 0 && !l.Generator.Embedded {
 			out = append(out, strainPart{"generator", "busiest worker of " + subjectOf(l), l.Generator.BusyFraction})
 		}
 	}

@@ -174,6 +174,9 @@ type Shape struct {
 	// Rate is an open loop that the engine's own parameters ask for, in operations a
 	// second over all workers, where Common has neither rate nor steps; 0: none.
 	Rate float64
+	// Embedded is a target that is a library in the workers' own threads: the CPU
+	// that they take is the target's work, and says nothing of the generator.
+	Embedded bool
 }
 
 // Contract names one of the two worker contracts.

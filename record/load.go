@@ -132,6 +132,9 @@ type GeneratorCost struct {
 	TargetRate     float64 `json:"target_rate"`       // operations a second; 0 in a closed loop
 	NullNanosPerOp float64 `json:"null_ns_per_op"`    // the driver's own cost, measured with the null engine on this host
 	Backend        string  `json:"backend,omitempty"` // io_uring, epoll, blocking
+	// Embedded is a target that is a library in the workers' own threads: the CPU
+	// here is its work then.
+	Embedded bool `json:"embedded,omitempty"`
 	// Stalls is nil where the generator did not watch itself.
 	Stalls *Stalls `json:"stalls,omitempty"`
 }

@@ -19,7 +19,7 @@ func (a *auditor) looked(gate string, v *trialView) bool {
 	case "generator-stalled", "target-silent", "connections-down":
 		return anyLoad(func(l record.Load) bool { return lookedForPresence(gate, l) })
 	case "generator-saturated":
-		return anyLoad(func(l record.Load) bool { return l.Generator.Workers > 0 })
+		return anyLoad(func(l record.Load) bool { return l.Generator.Workers > 0 && !l.Generator.Embedded })
 	case "pacing-lag":
 		return anyLoad(openLoop)
 	case "target-rate-missed":

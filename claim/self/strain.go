@@ -39,7 +39,7 @@ func strains(trials []*trialView) (out []strained) {
 func (v *trialView) strains() (out []strained) {
 	span := v.watch.span
 	for _, l := range v.Loads {
-		if l.Generator.Workers > 0 {
+		if l.Generator.Workers > 0 && !l.Generator.Embedded {
 			out = append(out, strained{"generator", loadName(l), l.Generator.BusyFraction})
 		}
 		waited, told := 0.0, false

@@ -282,8 +282,12 @@ func printLoadNotes(w io.Writer, r load.Result) {
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "Generator: %.3f CPU s a million operations (%.2f s user, %.2f s system), busiest worker %.0f %% busy, measuring loop alone %.0f ns an operation.\n",
-		g.CPUPerMillion, g.UserSeconds, g.SystemSeconds, 100*g.BusyFraction, g.NullNanosPerOp)
+	who := "Generator"
+	if g.Embedded {
+		who = "Generator and the target within it"
+	}
+	fmt.Fprintf(w, "%s: %.3f CPU s a million operations (%.2f s user, %.2f s system), busiest worker %.0f %% busy, measuring loop alone %.0f ns an operation.\n",
+		who, g.CPUPerMillion, g.UserSeconds, g.SystemSeconds, 100*g.BusyFraction, g.NullNanosPerOp)
 	if g.TargetRate > 0 {
 		fmt.Fprintf(w, "Open loop at %s: pacing lag p50 %s, p99 %s, max %s; due and not sent: %s, which count with the least they lagged.\n",
 			unit.FormatSI(g.TargetRate, "ops/s", 4), nanos(g.PacingLagP50), nanos(g.PacingLagP99), nanos(g.PacingLagMax), counted(l.Ledger.Backlog, "operation"))

@@ -56,7 +56,11 @@ func (s *session) open() error {
 // Shape has a virtual user a stream: the power run's, the query streams, and
 // the refresh stream of a throughput run.
 func (s *session) Shape() load.Shape {
-	return load.Shape{Workers: len(s.c.roles()), InFlight: 1, Contract: load.Blocking, Backend: "database/sql, blocking", Done: true, OpTimeout: s.c.timeout}
+	_, embedded := s.c.target.(Embedded)
+	return load.Shape{
+		Workers: len(s.c.roles()), InFlight: 1, Contract: load.Blocking, Backend: "database/sql, blocking",
+		Done: true, OpTimeout: s.c.timeout, Embedded: embedded,
+	}
 }
 
 // Worker opens stream i of n.

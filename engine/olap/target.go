@@ -31,6 +31,10 @@ type Target interface {
 	Open(c Config) (Database, error)
 }
 
+// Embedded is a Target whose databases live in this process: the CPU of the streams
+// is their work.
+type Embedded interface{ Embedded() }
+
 // Config is what a target needs to know. The engine has checked it.
 type Config struct {
 	// URL is the target's, without a password.

@@ -16,9 +16,9 @@ import (
 	"bakeoff/load/ring"
 )
 
-// ClientOnly is a Target whose databases have no stored routines: its mode is
-// ClientSQL.
-type ClientOnly interface{ ClientOnly() }
+// Embedded is a Target whose databases live in this process, each in a file: they
+// have no stored routines, so their mode is ClientSQL, and the workers' CPU is their work.
+type Embedded interface{ Embedded() }
 
 const (
 	maxLoaders = 64
@@ -112,7 +112,7 @@ func (e Engine) forms() string {
 	var all []string
 	for _, t := range e.targets {
 		form := t.Schemes()[0] + "://HOST/DATABASE"
-		if _, file := t.(ClientOnly); file {
+		if _, file := t.(Embedded); file {
 			form = t.Schemes()[0] + ":FILE"
 		}
 		all = append(all, form)
@@ -176,7 +176,7 @@ func encrypt(c *Config, p *load.Params) (err error) {
 }
 
 func (s *session) mode(c *Config) error {
-	_, clientOnly := s.target.(ClientOnly)
+	_, clientOnly := s.target.(Embedded)
 	switch {
 	case clientOnly && c.Mode == Procedures:
 		return fmt.Errorf("%s has no stored procedures: expected client-sql", s.target.Product())

@@ -77,7 +77,8 @@ func (s *session) shapeIO() error {
 func (s *session) Shape() load.Shape {
 	users := s.config.Rules.Users
 	if s.threads == 0 {
-		return load.Shape{Workers: users, InFlight: 1, Contract: load.Blocking, Backend: s.backend}
+		_, embedded := s.target.(Embedded)
+		return load.Shape{Workers: users, InFlight: 1, Contract: load.Blocking, Backend: s.backend, Embedded: embedded}
 	}
 	return load.Shape{Workers: s.threads, InFlight: (users + s.threads - 1) / s.threads, Contract: load.Batched, Backend: s.backend}
 }

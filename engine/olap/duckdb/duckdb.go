@@ -17,5 +17,8 @@ func (Target) Form() string { return "duckdb:FILE" }
 // Parallel is true: threads.
 func (Target) Parallel() bool { return true }
 
+// Embedded says that DuckDB works in this process.
+func (Target) Embedded() {}
+
 // Open checks the path.
 func (Target) Open(c olap.Config) (olap.Database, error) { return open(c) }

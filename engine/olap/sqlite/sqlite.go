@@ -32,6 +32,9 @@ func (Target) Form() string { return "sqlite:FILE" }
 // Parallel is false: SQLite runs a query on one thread.
 func (Target) Parallel() bool { return false }
 
+// Embedded says that SQLite works in this process.
+func (Target) Embedded() {}
+
 // Open checks the path.
 func (Target) Open(c olap.Config) (olap.Database, error) {
 	path, err := olap.FilePath(c, "olap.sqlite")

@@ -38,8 +38,8 @@ func (Target) Product() string { return "SQLite" }
 // Schemes are those of its URLs.
 func (Target) Schemes() []string { return []string{"sqlite"} }
 
-// ClientOnly says that SQLite has no stored routines.
-func (Target) ClientOnly() {}
+// Embedded says that SQLite works in this process and has no stored routines.
+func (Target) Embedded() {}
 
 // config is what a URL asks for.
 type config struct {
