@@ -363,5 +363,5 @@ func TestDiskFull(t *testing.T) {
 	s := postgrestest.Start(t, postgrestest.Options{Dir: dir + "/data", Settings: []string{"max_wal_size = 32MB", "min_wal_size = 32MB"}})
 	spec := specOf(s.Database("full"), parameters{"restore": "reload"})
 	_, err := prepared(t, spec)
-	complains(t, err, "No space left on device", "goes on from here")
+	complains(t, err, "the server's disk is full", "goes on from here")
 }

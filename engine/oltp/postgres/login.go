@@ -51,6 +51,8 @@ func advise(err error, d *database) error {
 	switch refused.code {
 	case stateTooMany:
 		return fmt.Errorf("%w: the server takes no more connections; raise max_connections there, or lower users", err)
+	case stateDiskFull:
+		return fmt.Errorf("%w: the server's disk is full; make room there", err)
 	case stateNoDatabase:
 		return fmt.Errorf("%w: name another database in the target's URL", err)
 	case statePassword, stateNoLogin:

@@ -259,6 +259,7 @@ const (
 	stateUnusedItem    = "BO001" // of our own routines
 	stateNoDatabase    = "3D000"
 	stateTooMany       = "53300"
+	stateDiskFull      = "53100"
 	statePassword      = "28P01"
 	stateNoLogin       = "28000"
 )
