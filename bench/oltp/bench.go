@@ -43,18 +43,19 @@ func newBench(ctx context.Context, o options) (*bench, error) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "tcl", "pkgIndex.tcl"), []byte(tclPackages), 0o644)
 	}
-	if o.keep == "" {
-		o.keep = filepath.Join(dir, "pg")
+	data := o.keep
+	if data == "" {
+		data = filepath.Join(dir, "data")
 	}
 	if err == nil {
-		err = os.MkdirAll(o.keep, 0o700)
+		err = os.MkdirAll(data, 0o700)
 	}
 	if err == nil {
 		start := startPostgres
 		if o.mariadb {
 			start = startMariaDB
 		}
-		b.server, err = start(ctx, o.keep, o.serverCPU)
+		b.server, err = start(ctx, data)
 	}
 	if err != nil {
 		b.close()
@@ -70,26 +71,53 @@ func (b *bench) close() {
 	_ = os.RemoveAll(b.dir)
 }
 
-// loadAll loads the databases, and prints how fast.
+// loadAll loads the databases, as often as there are rounds, and prints how fast.
+// The server and the loaders share all cores: a load is over when it is over. Then
+// the server gets the core that it is measured on.
 func (b *bench) loadAll(ctx context.Context) error {
-	fmt.Printf("## Loading %d warehouses, rows a second\n\nTargets: 15 times HammerDB, 4 times go-tpc.\n\n| loader | rows/s | bakeoff's over it |\n|---|---|---|\n", b.o.warehouses)
-	var own float64
-	for _, l := range b.loaders() {
-		if b.server.has(ctx, l.database) {
-			fmt.Printf("| %s | loaded before | |\n", l.name)
+	loaders := b.loaders()
+	rates, there := make([][]float64, len(loaders)), make([]bool, len(loaders))
+	for i, l := range loaders {
+		there[i] = b.server.has(ctx, l.database)
+	}
+	for range b.o.rounds {
+		for i, l := range loaders {
+			if there[i] {
+				continue
+			}
+			rate, err := b.loadOnce(ctx, l)
+			if err != nil {
+				return fmt.Errorf("%s: %w", l.name, err)
+			}
+			rates[i] = append(rates[i], rate)
+		}
+	}
+	fmt.Printf("## Loading %d warehouses, rows a second\n\nServer and loader on all cores. Targets: 15 times HammerDB, 4 times go-tpc.\n\n| loader | rows/s | runs, lowest and highest | bakeoff's over it |\n|---|---|---|---|\n", b.o.warehouses)
+	for i, l := range loaders {
+		if len(rates[i]) == 0 {
+			fmt.Printf("| %s | loaded before | | |\n", l.name)
 			continue
 		}
-		rate, err := l.load(ctx)
-		if err != nil {
-			return fmt.Errorf("%s: %w", l.name, err)
+		ratio := "-"
+		slices.Sort(rates[i])
+		if len(rates[0]) > 0 {
+			ratio = fmt.Sprintf("%.2f", rates[0][len(rates[0])/2]/rates[i][len(rates[i])/2])
 		}
-		if own == 0 {
-			own = rate
-		}
-		fmt.Printf("| %s | %.0f | %.2f |\n", l.name, rate, own/rate)
+		fmt.Printf("| %s | %.0f | %.0f-%.0f | %s |\n", l.name, rates[i][len(rates[i])/2], rates[i][0], rates[i][len(rates[i])-1], ratio)
 	}
 	fmt.Println()
-	return nil
+	return b.server.pin(ctx, strconv.Itoa(b.o.serverCPU))
+}
+
+func (b *bench) loadOnce(ctx context.Context, l loader) (float64, error) {
+	if err := b.server.drop(ctx, l.database); err != nil {
+		return 0, err
+	}
+	rate, err := l.load(ctx)
+	if err == nil && b.o.verbose {
+		fmt.Fprintf(os.Stderr, "%s: %.0f rows/s\n", l.name, rate)
+	}
+	return rate, err
 }
 
 // result is one measurement.

@@ -1,7 +1,7 @@
 // Command oltp measures the engine of order-entry transactions against the peers
 // that it is given or finds (HammerDB, go-tpc, pgbench), on PostgreSQL or MariaDB: the
 // server on one core, one generator at a time on another, medians of interleaved
-// rounds, each on data restored to the same state. It prints Markdown tables of
+// rounds, each on data restored to the same state; loads have all cores. It prints Markdown tables of
 // New-Orders a minute, of the generator's CPU (user and system) a thousand
 // New-Orders, and of rows loaded a second. Only ratios within one table mean
 // anything.
@@ -55,7 +55,7 @@ func parse(args []string) (options, error) {
 	fs.DurationVar(&o.time, "time", 10*time.Second, "length of one measurement")
 	fs.DurationVar(&o.ramp, "ramp", 4*time.Second, "time before it")
 	fs.IntVar(&o.warehouses, "warehouses", 2, "size of the database")
-	users := fs.String("users", "2,16", "numbers of users")
+	users := fs.String("users", "2,16", "numbers of users; none: loads alone are measured")
 	fs.StringVar(&o.hammerdb, "hammerdb", "", "folder of HammerDB 4")
 	fs.StringVar(&o.goTPC, "go-tpc", "", "go-tpc's binary")
 	fs.StringVar(&o.keep, "keep", "", "folder of the server's data, which is used again where it is there: what was loaded is not loaded again")
@@ -65,6 +65,9 @@ func parse(args []string) (options, error) {
 	fs.BoolVar(&o.verbose, "v", false, "print every measurement")
 	if err := fs.Parse(args); err != nil {
 		return o, err
+	}
+	if *users == "none" {
+		return o, nil
 	}
 	for text := range strings.SplitSeq(*users, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(text))

@@ -25,14 +25,14 @@ const (
 
 // mariadb is a MariaDB.
 type mariadb struct {
-	dir  string
-	port int
-	core int
-	cmd  *exec.Cmd
+	dir   string
+	port  int
+	cores string // a list as taskset has it
+	cmd   *exec.Cmd
 }
 
-func startMariaDB(ctx context.Context, dir string, cpu int) (server, error) {
-	s := &mariadb{dir: dir, core: cpu}
+func startMariaDB(ctx context.Context, dir string) (server, error) {
+	s := &mariadb{dir: dir, cores: allCores}
 	var err error
 	if s.port, err = freePort(); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (s *mariadb) data() string { return filepath.Join(s.dir, "data") }
 
 // start starts the server and waits until it takes connections.
 func (s *mariadb) start(ctx context.Context) error {
-	s.cmd = exec.Command("taskset", "--cpu-list", strconv.Itoa(s.core), "mariadbd", "--no-defaults", "--user=root", "--datadir="+s.data(), "--socket="+filepath.Join(s.dir, "s"),
+	s.cmd = exec.Command("taskset", "--cpu-list", s.cores, "mariadbd", "--no-defaults", "--user=root", "--datadir="+s.data(), "--socket="+filepath.Join(s.dir, "s"),
 		"--bind-address=127.0.0.1", "--port="+strconv.Itoa(s.port), "--pid-file="+filepath.Join(s.dir, "pid"), "--skip-name-resolve", "--local-infile=1",
 		"--innodb-buffer-pool-size=512M", "--innodb-log-file-size=1G", "--innodb-flush-log-at-trx-commit=0", "--max-connections=200",
 		"--innodb-buffer-pool-load-at-startup=0", "--innodb-buffer-pool-dump-at-shutdown=0")
@@ -103,8 +103,18 @@ func (s *mariadb) exec(ctx context.Context, user string, statements ...string) (
 	return nil
 }
 
+func (s *mariadb) pin(ctx context.Context, cores string) error {
+	s.stop()
+	s.cores = cores
+	return s.start(ctx)
+}
+
+func (s *mariadb) drop(ctx context.Context, database string) error {
+	return s.exec(ctx, "root@tcp", "DROP DATABASE IF EXISTS "+database)
+}
+
 func (s *mariadb) create(ctx context.Context, database string) error {
-	return s.exec(ctx, "root@tcp", "DROP DATABASE IF EXISTS "+database, "CREATE DATABASE "+database)
+	return s.exec(ctx, "root@tcp", "CREATE DATABASE "+database)
 }
 
 // keep copies all files, while the server is down.

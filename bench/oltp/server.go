@@ -21,7 +21,8 @@ import (
 type server interface {
 	// url is the target of bakeoff's load.
 	url(database string) string
-	// create makes an empty database, in place of one that is there.
+	// drop drops a database where it is there, create makes an empty one in its place.
+	drop(ctx context.Context, database string) error
 	create(ctx context.Context, database string) error
 	// keep copies a database that was just loaded, and restore goes back to that.
 	keep(ctx context.Context, database string) error
@@ -32,6 +33,8 @@ type server interface {
 	counters(ctx context.Context, database string) (int64, error)
 	// cpu is the CPU time of the server's processes, user and system, in seconds.
 	cpu() (float64, error)
+	// pin starts the server anew, on some cores.
+	pin(ctx context.Context, cores string) error
 	stop()
 }
 
@@ -41,15 +44,19 @@ type postgres struct {
 	port  int
 	bin   string
 	owner *syscall.Credential
+	cores string // a list as taskset has it
 	cmd   *exec.Cmd
 }
 
-func startPostgres(ctx context.Context, dir string, cpu int) (server, error) {
+// allCores is a list that any machine's are in.
+const allCores = "0-8191"
+
+func startPostgres(ctx context.Context, dir string) (server, error) {
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	if err != nil || len(found) == 0 {
 		return nil, errors.New("no PostgreSQL in /usr/lib/postgresql: install Debian's package postgresql")
 	}
-	s := &postgres{dir: dir, bin: filepath.Dir(found[len(found)-1])}
+	s := &postgres{dir: dir, bin: filepath.Dir(found[len(found)-1]), cores: allCores}
 	if s.port, err = freePort(); err != nil {
 		return nil, err
 	}
@@ -58,18 +65,25 @@ func startPostgres(ctx context.Context, dir string, cpu int) (server, error) {
 			return nil, err
 		}
 	}
-	data := filepath.Join(dir, "data")
-	if _, err := os.Stat(data); err == nil {
-		return s, s.start(ctx, data, cpu)
+	if _, err := os.Stat(s.data()); err == nil {
+		return s, s.start(ctx)
 	}
-	if err := s.as(exec.CommandContext(ctx, filepath.Join(s.bin, "initdb"), "-D", data, "-U", "postgres", "--auth", "trust", "--no-sync", "--locale", "C", "-E", "UTF8")).Run(); err != nil {
+	if err := s.as(exec.CommandContext(ctx, filepath.Join(s.bin, "initdb"), "-D", s.data(), "-U", "postgres", "--auth", "trust", "--no-sync", "--locale", "C", "-E", "UTF8")).Run(); err != nil {
 		return nil, fmt.Errorf("initdb: %w", err)
 	}
-	return s, s.start(ctx, data, cpu)
+	return s, s.start(ctx)
 }
 
-func (s *postgres) start(ctx context.Context, data string, cpu int) error {
-	args := []string{"--cpu-list", strconv.Itoa(cpu), filepath.Join(s.bin, "postgres"), "-D", data, "-p", strconv.Itoa(s.port), "-k", s.dir}
+func (s *postgres) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *postgres) pin(ctx context.Context, cores string) error {
+	s.stop()
+	s.cores = cores
+	return s.start(ctx)
+}
+
+func (s *postgres) start(ctx context.Context) error {
+	args := []string{"--cpu-list", s.cores, filepath.Join(s.bin, "postgres"), "-D", s.data(), "-p", strconv.Itoa(s.port), "-k", s.dir}
 	for _, setting := range []string{
 		"listen_addresses=127.0.0.1", "shared_buffers=512MB", "synchronous_commit=off", "max_wal_size=8GB", "checkpoint_timeout=30min",
 		"max_connections=200", "autovacuum=off", "jit=off",
@@ -177,8 +191,12 @@ func (s *postgres) counters(ctx context.Context, database string) (n int64, err 
 	return n, c.QueryRow(ctx, sql).Scan(&n)
 }
 
+func (s *postgres) drop(ctx context.Context, database string) error {
+	return s.exec(ctx, "postgres", "DROP DATABASE IF EXISTS "+database+" WITH (FORCE)")
+}
+
 func (s *postgres) create(ctx context.Context, database string) error {
-	return s.exec(ctx, "postgres", "DROP DATABASE IF EXISTS "+database, "CREATE DATABASE "+database)
+	return s.exec(ctx, "postgres", "CREATE DATABASE "+database)
 }
 
 func (s *postgres) cpu() (float64, error) {

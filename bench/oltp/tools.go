@@ -180,9 +180,14 @@ func (b *bench) loadOwn(ctx context.Context) (float64, error) {
 	return 0, fmt.Errorf("bakeoff's result has no load_rate")
 }
 
+// loadLimit is how long a load may take.
+const loadLimit = 10 * time.Minute
+
 // timed runs a command and says how many of the rows that are there afterwards it
 // loaded a second.
 func (b *bench) timed(ctx context.Context, database string, rows float64, command, env []string, dir string) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, loadLimit)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env, cmd.Dir = append(os.Environ(), env...), dir
 	start := time.Now()
