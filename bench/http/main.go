@@ -94,7 +94,7 @@ type generator struct {
 
 // tables measures and prints one table a size.
 func (b *bench) tables(ctx context.Context, sizes []string) error {
-	all := []generator{{"bakeoff", b.ours("auto")}, {"bakeoff, epoll", b.ours("epoll")}}
+	all := []generator{{"bakeoff", b.ours("auto", 1)}, {"bakeoff, half of the answers at a time", b.ours("auto", max(b.connections/2, 1))}, {"bakeoff, epoll", b.ours("epoll", 1)}}
 	if _, err := exec.LookPath("wrk"); err == nil {
 		all = append(all, generator{"wrk", b.wrk})
 	} else {
@@ -202,13 +202,14 @@ func (b *bench) spend(ctx context.Context, name string, args ...string) ([]byte,
 type job struct {
 	Target      string
 	IO          string
+	Gather      int
 	Connections int
 	Window      time.Duration
 }
 
-func (b *bench) ours(io string) func(context.Context, string) (outcome, error) {
+func (b *bench) ours(io string, gather int) func(context.Context, string) (outcome, error) {
 	return func(ctx context.Context, size string) (outcome, error) {
-		text, err := json.Marshal(job{"http://" + b.address + "/" + size, io, b.connections, b.time})
+		text, err := json.Marshal(job{"http://" + b.address + "/" + size, io, gather, b.connections, b.time})
 		if err != nil {
 			return outcome{}, err
 		}
@@ -233,7 +234,7 @@ func measureOurs(ctx context.Context, text string) error {
 		return fmt.Errorf("reading the job: %w", err)
 	}
 	spec := load.Spec{Workload: "bench", Part: load.Source, Engine: "http", Target: j.Target, Seed: 1,
-		Parameters: map[string]any{"connections": j.Connections, "io": j.IO}, Common: load.Common{Window: j.Window}}
+		Parameters: map[string]any{"connections": j.Connections, "io": j.IO, "gather": j.Gather}, Common: load.Common{Window: j.Window}}
 	r, err := load.Open(ctx, http.Engine{}, spec, load.Env{})
 	if err != nil {
 		return err

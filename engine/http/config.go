@@ -12,6 +12,7 @@ import (
 
 	"bakeoff/load"
 	"bakeoff/load/dial"
+	"bakeoff/load/gather"
 	"bakeoff/load/ring"
 )
 
@@ -34,6 +35,7 @@ type config struct {
 
 	buffer  int
 	io      ring.Backend
+	gather  gather.Policy
 	timeout time.Duration
 }
 
@@ -117,7 +119,12 @@ func (c *config) setShape(p *load.Params) (err error) {
 		return fmt.Errorf("parameter \"receive_buffer\": found %d B, expected 1K to 1M", size)
 	}
 	c.buffer = int(size)
-	return nil
+	network := c.target.network
+	if network == "" { // of a target that could not be read
+		network = "tcp"
+	}
+	c.gather, err = gather.Read(p, c.spec.Common, network, c.connections/c.workers*c.pipeline)
+	return err
 }
 
 func parseHeaders(p *load.Params) ([]string, error) {

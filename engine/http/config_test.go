@@ -118,7 +118,7 @@ func TestFromWrkNamesRealFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flags := []string{"target", "workers", "rate", "arrival", "warmup", "window", "op-timeout", "hdr", "hgrm"}
+	flags := []string{"target", "workers", "rate", "quantum", "arrival", "warmup", "window", "op-timeout", "hdr", "hgrm"}
 	for _, p := range parameters() {
 		flags = append(flags, strings.ReplaceAll(p.Name, "_", "-"))
 	}

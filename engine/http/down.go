@@ -67,6 +67,7 @@ func (w *worker) missed(c *conn) {
 
 // fail ends the operations up to the end given.
 func (w *worker) fail(c *conn, end uint32, status load.OpStatus, err error) {
+	w.stamp = 0
 	for c.head != end {
 		w.complete(c, status, 0, err)
 	}

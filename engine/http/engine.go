@@ -13,6 +13,7 @@ import (
 
 	"bakeoff/load"
 	"bakeoff/load/dial"
+	"bakeoff/load/gather"
 )
 
 // Engine is the web engine. Its zero value is ready.
@@ -38,6 +39,7 @@ func (Engine) Describe() load.Description {
 		Parameters: parameters(),
 		Kinds:      kinds,
 		Parts:      []load.Part{load.Source},
+		Target:     targetForms,
 	}
 }
 
@@ -71,5 +73,6 @@ func parameters() []load.Parameter {
 		{Name: "tls_version", Type: load.TypeEnum, Values: []string{"auto", "1.2", "1.3"}, Default: "auto", Doc: "Version of TLS to speak; auto is the highest that both know."},
 		{Name: "receive_buffer", Type: load.TypeSize, Default: "64K", Doc: "What one receive can bring; large answers cost less CPU with a large one."},
 		{Name: "io", Type: load.TypeEnum, Values: []string{"auto", "io_uring", "epoll"}, Default: "auto", Doc: "How the generator talks to the kernel."},
+		gather.Parameter(),
 	}, dial.TLSParameters()...)
 }

@@ -170,6 +170,33 @@ func measure(t *testing.T, target string, parameters map[string]any, common load
 	return result.Load
 }
 
+// TestGatheredAnswers: every answer that waits for others is still one answer, in the
+// clear, in records of TLS, in parts, and from servers that close connections.
+func TestGatheredAnswers(t *testing.T) {
+	plain, secure, _ := embedded(t)
+	for name, c := range map[string]struct {
+		target     string
+		parameters map[string]any
+	}{
+		"plain":            {plain + "/1K", map[string]any{}},
+		"in parts":         {plain + "/300K", map[string]any{"receive_buffer": "4K", "verify": true}},
+		"TLS":              {secure, map[string]any{"tls_insecure": true, "verify": true}},
+		"new connections":  {plain + "/1K", map[string]any{"connection_requests": 1}},
+		"without io_uring": {plain + "/1K", map[string]any{"io": "epoll"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.parameters["connections"], c.parameters["gather"] = 8, 4
+			l := measure(t, c.target, c.parameters, load.Common{})
+			if l.Ledger.Completed == 0 || l.Ledger.Failed+l.Ledger.TimedOut > 0 {
+				t.Errorf("ledger is %+v: %v", l.Ledger, l.Errors)
+			}
+			if !strings.Contains(l.Generator.Backend, "stamps of the kernel") {
+				t.Errorf("backend is %q", l.Generator.Backend)
+			}
+		})
+	}
+}
+
 // TestWrongAnswersAreNoThroughput: a server that begins to answer wrongly once
 // it was learned from.
 func TestWrongAnswersAreNoThroughput(t *testing.T) {
@@ -300,6 +327,38 @@ func TestPrepareRefusesWhatIsNotThere(t *testing.T) {
 	defer r.Close()
 	if _, err := r.Prepare(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "/nothing is answered with status 404") {
 		t.Errorf("found %v, expected an error that names the path and the status", err)
+	}
+}
+
+// TestPrepareKnowsTLS: web servers answer one who speaks in the clear on a port for
+// TLS in words, other servers with an alert.
+func TestPrepareKnowsTLS(t *testing.T) {
+	s := httptest.NewTLSServer(nethttp.NotFoundHandler())
+	defer s.Close()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Write([]byte("\x15\x03\x01\x00\x02\x02\x46"))
+			_ = conn.Close()
+		}
+	}()
+	for _, target := range []string{strings.Replace(s.URL, "https", "http", 1), "http://" + ln.Addr().String()} {
+		r, err := load.Open(t.Context(), Engine{}, load.Spec{Workload: "w", Part: load.Source, Engine: "http", Target: target, Seed: 1, Common: load.Common{Window: time.Second}}, load.Env{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if _, err := r.Prepare(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "write https://") {
+			t.Errorf("found %v, expected advice to write https://", err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -110,11 +111,16 @@ func (c *config) fetch(ctx context.Context, client *nethttp.Client, r *request) 
 			err = cause
 		} else if c.tls != nil {
 			err = dial.Advise(err)
+		} else if strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`) { // a TLS alert
+			err = errTLSPort
 		}
 		return "", fmt.Errorf("asking for %s before the load: %w", r.path, err)
 	}
 	defer answer.Body.Close()
 	if !c.right(answer.StatusCode) {
+		if answer.StatusCode == nethttp.StatusBadRequest && c.tls == nil && speaksOfHTTPS(answer.Body) {
+			return "", fmt.Errorf("asking for %s before the load: %w", r.path, errTLSPort)
+		}
 		return "", fmt.Errorf("%s %s is answered with status %d, which the parameter \"status\" does not have: mend the path, or name the status", r.method, r.path, answer.StatusCode)
 	}
 	content, sum := sha256.New(), crc32.New(castagnoli())
@@ -129,6 +135,15 @@ func (c *config) fetch(ctx context.Context, client *nethttp.Client, r *request) 
 		return fmt.Sprintf("%s %s %d\n", r.method, r.path, answer.StatusCode), nil
 	}
 	return fmt.Sprintf("%s %s %d %d %x\n", r.method, r.path, answer.StatusCode, n, content.Sum(nil)), nil
+}
+
+var errTLSPort = errors.New("the target speaks TLS on that port: write https:// in its URL")
+
+// speaksOfHTTPS reports whether an answer says what web servers say to those who
+// speak in the clear on a port for TLS.
+func speaksOfHTTPS(body io.Reader) bool {
+	text, err := io.ReadAll(io.LimitReader(body, 4<<10))
+	return err == nil && bytes.Contains(bytes.ToUpper(text), []byte("HTTPS"))
 }
 
 // ask sends a request as the load does.

@@ -37,6 +37,9 @@ func newSession(c *config) *session {
 			s.backend = fmt.Sprintf("%s (%v)", c.io, err)
 		}
 	}
+	if c.gather.Lazy() {
+		s.backend += ", receive stamps of the kernel"
+	}
 	if c.tls != nil {
 		s.backend += ", TLS in the generator"
 	}

@@ -12,6 +12,7 @@ import (
 
 	"bakeoff/load"
 	"bakeoff/load/dial"
+	"bakeoff/load/gather"
 	"bakeoff/load/gen"
 	"bakeoff/load/ring"
 )
@@ -22,6 +23,8 @@ type worker struct {
 	s     *session
 	clock *load.Clock
 	loop  *ring.Loop
+	wait  *gather.Waiter
+	stamp int64 // clock nanoseconds at which the kernel received what is being handled; 0: unknown
 	conns []*conn
 	free  int // operations that the connections have room for
 	turn  int // which connection to try first for an operation without a slot
@@ -44,10 +47,11 @@ func newWorker(ctx context.Context, s *session, i, n int) (_ *worker, err error)
 	count := int(last - first)
 	random := gen.NewRand(c.spec.Seed, gen.Stream{Instance: uint8(c.spec.Instance), Worker: uint16(i), Purpose: gen.PurposeMix})
 	w := &worker{c: c, s: s, clock: c.spec.Clock, nextScan: math.MinInt64, draw: newChooser(c, random, i, n)}
-	w.loop, err = ring.New(ring.Config{Backend: c.io, Conns: count, BufferSize: c.buffer, Raw: true})
+	w.loop, err = ring.New(ring.Config{Backend: c.io, Conns: count, BufferSize: c.buffer, Raw: true, Stamps: c.gather.Lazy()})
 	if err != nil {
 		return nil, err
 	}
+	w.wait = gather.New(c.gather, w.loop, w.clock)
 	w.dials = dial.New(func(ctx context.Context, _ *conn) (dial.Link, error) { return s.dial(ctx) }, w.loop.Wake, count, &s.outage.Attempts)
 	if err := w.connect(ctx, count); err != nil {
 		return nil, errors.Join(err, w.Close())
@@ -192,7 +196,7 @@ func (w *worker) Reap(dst []load.Completion, until int64) ([]load.Completion, er
 		if len(w.out) > had {
 			wait = 0
 		}
-		events, err := w.loop.Wait(time.Duration(wait))
+		events, err := w.wait.Wait(time.Duration(wait))
 		for i := range events {
 			w.handle(&events[i])
 		}
@@ -226,6 +230,7 @@ func (w *worker) handle(e *ring.Event) {
 	if c.ring != e.Conn {
 		return // of a connection that was closed while these events were handled
 	}
+	w.stamp = w.wait.Stamp(e)
 	err := e.Err
 	if err == nil && c.sealed != nil {
 		err = w.unseal(c, e.Data)
@@ -326,6 +331,9 @@ func (w *worker) complete(c *conn, status load.OpStatus, in uint64, err error) {
 	if status == load.OK {
 		done.Items = 1
 		c.again.Answered()
+	}
+	if w.stamp != 0 {
+		done.Done = max(w.stamp, o.sent)
 	}
 	w.out = append(w.out, done)
 	c.head++

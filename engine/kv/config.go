@@ -10,6 +10,7 @@ import (
 
 	"bakeoff/load"
 	"bakeoff/load/dial"
+	"bakeoff/load/gather"
 	"bakeoff/load/gen"
 	"bakeoff/load/ring"
 	"bakeoff/unit"
@@ -52,10 +53,8 @@ type config struct {
 	verify  bool
 	io      ring.Backend
 	raw     bool // see ring.Config
-	// patience is how long the replies of an open loop may lie in the socket
-	// before they are taken, since the kernel stamps them; 0 where it does not.
-	patience time.Duration
-	timeout  time.Duration
+	gather  gather.Policy
+	timeout time.Duration
 }
 
 // dataSpec says what values are. Values depend on nothing but their key, so
@@ -165,8 +164,8 @@ func (c *config) setShape(p *load.Params) (err error) {
 		return fmt.Errorf("%d workers share %d connections: expected at least one each", c.workers, c.connections)
 	}
 	c.io, c.raw = ring.Backend(p.String("io")), true // the driver provides processors enough
-	if common := c.spec.Common; (common.Rate > 0 || len(common.Steps) > 0) && c.target.network == "tcp" {
-		c.patience = common.Quantum
+	if c.gather, err = gather.Read(p, c.spec.Common, c.target.network, c.connections/c.workers*c.pipeline); err != nil {
+		return err
 	}
 	c.timeout = c.spec.Common.OpTimeout
 	if c.timeout <= 0 {

@@ -14,6 +14,7 @@ import (
 
 	"bakeoff/load"
 	"bakeoff/load/dial"
+	"bakeoff/load/gather"
 	"bakeoff/load/gen"
 	"bakeoff/record"
 )
@@ -57,7 +58,7 @@ const (
 func (c *config) fill(ctx context.Context, progress func(float64)) error {
 	f := *c
 	f.sets, f.gets, f.command, f.verify, f.expiry, f.reconnectEvery = 1, 0, nil, false, expiry{}, 0
-	f.setKeys.Pattern, f.raw, f.patience = gen.Parallel, false, 0
+	f.setKeys.Pattern, f.raw, f.gather = gen.Parallel, false, gather.Policy{}
 	f.pipeline = max(min(fillPipeline, fillBytes/(c.data.sizes.Max()+1)), 1)
 	f.workers = min(max(c.workers, 1), runtime.GOMAXPROCS(0))
 	f.connections = f.workers * fillConnections

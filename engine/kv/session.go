@@ -30,7 +30,7 @@ func newSession(c *config) *session {
 			s.backend = fmt.Sprintf("%s (%v)", c.io, err)
 		}
 	}
-	if c.patience > 0 {
+	if c.gather.Lazy() {
 		s.backend += ", receive stamps of the kernel"
 	}
 	if c.tls != nil {

@@ -35,6 +35,33 @@ func TestConformanceOnTargetsThatFail(t *testing.T) {
 	})
 }
 
+// TestGatheredReplies: with half of the connections' replies taken at a time, each is
+// still one reply.
+func TestGatheredReplies(t *testing.T) {
+	_, tcp, _ := startRedis(t)
+	for _, pipeline := range []int{1, 8} {
+		spec := load.Spec{Workload: "w", Part: load.Source, Engine: "kv", Target: tcp, Seed: 1,
+			Parameters: map[string]any{"connections": 8, "pipeline": pipeline, "gather": 4, "key_maximum": 100},
+			Common:     load.Common{Window: 300 * time.Millisecond}}
+		r, err := load.Open(t.Context(), Engine{}, spec, load.Env{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if _, err := r.Prepare(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		result, err := r.Measure(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		loadtest.Check(t, result)
+		if l := result.Load.Ledger; l.Completed == 0 || l.Failed+l.TimedOut > 0 {
+			t.Errorf("pipeline %d: ledger is %+v: %v", pipeline, l, result.Load.Errors)
+		}
+	}
+}
+
 // TestKernelStampsKeepLatencyExact: an open loop that wakes up only every 20 ms
 // must not add that to the service times.
 func TestKernelStampsKeepLatencyExact(t *testing.T) {

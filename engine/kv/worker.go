@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"bakeoff/internal/osenv"
 	"bakeoff/load"
 	"bakeoff/load/dial"
+	"bakeoff/load/gather"
 	"bakeoff/load/gen"
 	"bakeoff/load/ring"
 )
@@ -35,9 +35,8 @@ type worker struct {
 	acc     load.Completion   // completions alike, not yet in out
 	errs    errorTexts
 
-	wall   osenv.Clock
-	offset int64 // of the wall clock from the measuring clock, in nanoseconds
-	stamp  int64 // clock nanoseconds at which the kernel received what is being handled; 0: unknown
+	wait  *gather.Waiter
+	stamp int64 // clock nanoseconds at which the kernel received what is being handled; 0: unknown
 
 	nextScan int64 // clock nanoseconds of the next look for operations timed out
 	down     int   // connections that are not up
@@ -50,14 +49,15 @@ type worker struct {
 func newWorker(ctx context.Context, c *config, i, n int, outage *dial.Outage) (_ *worker, err error) {
 	first, last := gen.Share(uint64(c.connections), i, n)
 	count := int(last - first)
-	w := &worker{c: c, clock: c.spec.Clock, wall: osenv.System{}, quiet: c.proto == metaQuiet, nextScan: math.MinInt64, outage: outage}
+	w := &worker{c: c, clock: c.spec.Clock, quiet: c.proto == metaQuiet, nextScan: math.MinInt64, outage: outage}
 	if err := w.makeRequests(i, n); err != nil {
 		return nil, err
 	}
-	w.loop, err = ring.New(ring.Config{Backend: c.io, Conns: count, BufferSize: c.bufferSize(), Raw: c.raw, Stamps: c.patience > 0})
+	w.loop, err = ring.New(ring.Config{Backend: c.io, Conns: count, BufferSize: c.bufferSize(), Raw: c.raw, Stamps: c.gather.Lazy()})
 	if err != nil {
 		return nil, err
 	}
+	w.wait = gather.New(c.gather, w.loop, w.clock)
 	w.dials = dial.New(func(ctx context.Context, _ *conn) (dial.Link, error) { return c.dial(ctx) }, w.loop.Wake, count, &outage.Attempts)
 	if err := w.connect(ctx, count); err != nil {
 		return nil, errors.Join(err, w.Close())
@@ -314,7 +314,7 @@ func (w *worker) Reap(dst []load.Completion, until int64) ([]load.Completion, er
 		if len(w.out) > had {
 			wait = 0
 		}
-		events, err := w.await(time.Duration(wait))
+		events, err := w.wait.Wait(time.Duration(wait))
 		for i := range events {
 			w.handle(&events[i])
 		}
@@ -324,21 +324,6 @@ func (w *worker) Reap(dst []load.Completion, until int64) ([]load.Completion, er
 			return out, err
 		}
 	}
-}
-
-// await waits for replies. Where the kernel stamps them, those of an open loop
-// may wait a little for one another: one wake-up serves many.
-func (w *worker) await(wait time.Duration) ([]ring.Event, error) {
-	patience := w.c.patience
-	if patience == 0 {
-		return w.loop.Wait(wait)
-	}
-	events, err := w.loop.WaitOut(min(wait, patience))
-	if len(events) == 0 && err == nil && wait > patience {
-		events, err = w.loop.Wait(wait - patience)
-	}
-	w.offset = w.wall.Now().UnixNano() - w.clock.Now()
-	return events, err
 }
 
 // look does what is due beside sending and receiving and returns when the next
@@ -359,9 +344,7 @@ func (w *worker) handle(e *ring.Event) {
 	if c.ring != e.Conn {
 		return // of a connection that was closed while these events were handled
 	}
-	if w.stamp = 0; e.Stamp != 0 {
-		w.stamp = e.Stamp - w.offset
-	}
+	w.stamp = w.wait.Stamp(e)
 	err := e.Err
 	if err == nil && c.sealed != nil {
 		err = w.unseal(c, e.Data)

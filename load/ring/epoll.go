@@ -72,11 +72,11 @@ func (e *epoll) remove(c *Conn) bool {
 	return true
 }
 
-func (e *epoll) wait(timeout int64, out bool) error {
+func (e *epoll) wait(timeout int64, least int) error {
 	if err := e.flush(); err != nil {
 		return err
 	}
-	if out && len(e.l.events) == 0 && len(e.ready) == 0 {
+	if least == endless && timeout > 0 && len(e.l.events) == 0 && len(e.ready) == 0 {
 		e.pause(timeout)
 		timeout = 0
 	}

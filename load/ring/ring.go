@@ -12,6 +12,7 @@ package ring
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"time"
 )
@@ -105,9 +106,8 @@ type backend interface {
 	// not, the backend frees it later through Loop.freed.
 	remove(c *Conn) bool
 	// wait sends what is on the loop's dirty list, waits (timeout in
-	// nanoseconds), and appends to its events. Out has it wait to the end,
-	// whatever arrives.
-	wait(timeout int64, out bool) error
+	// nanoseconds) for at least so many events, and appends to the loop's.
+	wait(timeout int64, least int) error
 	wake() error
 	close() error
 }
@@ -249,17 +249,22 @@ func (l *Loop) freed(c *Conn) {
 // passed (0: does not wait; negative: waits without end) or Wake was called.
 // It may return early without an event. The events and their data are valid
 // until the next Wait.
-func (l *Loop) Wait(timeout time.Duration) ([]Event, error) { return l.wait(timeout, false) }
+func (l *Loop) Wait(timeout time.Duration) ([]Event, error) { return l.WaitFor(timeout, 1) }
 
 // WaitOut is Wait that does not return before timeout has passed, whatever
 // arrives: what arrived by then comes at once, for one wake-up. Only signals
 // end it early.
-func (l *Loop) WaitOut(timeout time.Duration) ([]Event, error) { return l.wait(timeout, timeout > 0) }
+func (l *Loop) WaitOut(timeout time.Duration) ([]Event, error) { return l.WaitFor(timeout, endless) }
 
-func (l *Loop) wait(timeout time.Duration, out bool) ([]Event, error) {
+// endless is more events than there can be.
+const endless = math.MaxInt32
+
+// WaitFor is Wait that returns with the first least events, rather than the
+// first one, or after timeout. Epoll cannot count: there it is Wait.
+func (l *Loop) WaitFor(timeout time.Duration, least int) ([]Event, error) {
 	l.events = l.events[:0]
 	l.stats.Waits++
-	if err := l.backend.wait(int64(timeout), out); err != nil {
+	if err := l.backend.wait(int64(timeout), least); err != nil {
 		return nil, fmt.Errorf("waiting in the %s loop: %w", l.name, err)
 	}
 	return l.events, nil

@@ -3,6 +3,7 @@ package ring
 import (
 	"errors"
 	"io"
+	"net"
 	"testing"
 	"time"
 )
@@ -62,6 +63,46 @@ func next(t *testing.T, l *Loop, wait time.Duration) Event {
 	}
 	t.Fatal("the data never came")
 	return Event{}
+}
+
+// TestWaitFor: io_uring waits for as many events as were asked for, and epoll for one.
+func TestWaitFor(t *testing.T) {
+	each(t, Config{}, func(t *testing.T, l *Loop) {
+		var peers []net.Conn
+		for range 3 {
+			fd, peer := pair(t, "tcp")
+			defer peer.Close()
+			add(t, l, fd)
+			peers = append(peers, peer)
+		}
+		if _, err := l.Wait(0); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() {
+			var err error
+			for _, peer := range peers {
+				time.Sleep(5 * time.Millisecond)
+				_, failed := peer.Write([]byte("x"))
+				err = errors.Join(err, failed)
+			}
+			done <- err
+		}()
+		most, all := 0, 0
+		for begun := time.Now(); all < len(peers) && time.Since(begun) < 10*time.Second; {
+			events, err := l.WaitFor(5*time.Second, len(peers))
+			if err != nil {
+				t.Fatal(err)
+			}
+			most, all = max(most, len(events)), all+len(events)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if all != len(peers) || l.Backend() == URing && most < len(peers) {
+			t.Errorf("got %d events, at most %d at once", all, most)
+		}
+	})
 }
 
 func TestWaitOut(t *testing.T) {

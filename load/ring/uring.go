@@ -88,7 +88,7 @@ func (u *uring) recycle() {
 // round needs, but a full one is no error: it is submitted first.
 func (u *uring) next() (*sqe, error) {
 	for u.queued == uint32(len(u.sqes)) {
-		if err := u.enter(0, false); err != nil {
+		if err := u.enter(0, 0); err != nil {
 			return nil, err
 		}
 		if !u.waiting { // what came of it is for the next wait: there are no sends among it
@@ -189,7 +189,7 @@ func (u *uring) remove(c *Conn) bool {
 	return !c.armed && !c.polling
 }
 
-func (u *uring) wait(timeout int64, out bool) error {
+func (u *uring) wait(timeout int64, least int) error {
 	u.waiting = true
 	defer func() { u.waiting = false }()
 	u.recycle()
@@ -205,7 +205,7 @@ func (u *uring) wait(timeout int64, out bool) error {
 		}
 	}
 	for first := true; first || u.queued > 0; first = false {
-		if err := u.enter(timeout, out); err != nil {
+		if err := u.enter(timeout, least); err != nil {
 			return err
 		}
 		if err := u.reap(); err != nil {
@@ -257,27 +257,24 @@ func (u *uring) armPolls() error {
 	return nil
 }
 
-// enter submits what is queued and waits until timeout for a completion, or for
-// more than there can be.
-func (u *uring) enter(timeout int64, out bool) error {
+// enter submits what is queued and waits until timeout for so many completions,
+// which include those that are not events, such as a wake-up.
+func (u *uring) enter(timeout int64, least int) error {
 	atomic.StoreUint32(u.sqTail, u.tail)
 	u.arg.timeout = 0
 	if timeout > 0 {
 		u.ts = timespec{sec: timeout / 1e9, nsec: timeout % 1e9}
 		u.arg.timeout = uint64(uintptr(unsafe.Pointer(&u.ts)))
 	}
-	least := uintptr(1)
-	if out {
-		least = uintptr(len(u.cqes))
-	}
+	least = min(least, len(u.cqes))
 	if timeout == 0 || atomic.LoadUint32(u.cqTail) != *u.cqHead {
 		least = 0
 	}
 	errno, r := syscall.Errno(0), uintptr(0)
 	if u.raw || least == 0 { // what does not block the runtime need not know of
-		r, _, errno = syscall.RawSyscall6(sysEnter, uintptr(u.efd), uintptr(u.queued), least, u.flags, uintptr(unsafe.Pointer(&u.arg)), unsafe.Sizeof(u.arg))
+		r, _, errno = syscall.RawSyscall6(sysEnter, uintptr(u.efd), uintptr(u.queued), uintptr(least), u.flags, uintptr(unsafe.Pointer(&u.arg)), unsafe.Sizeof(u.arg))
 	} else {
-		r, _, errno = syscall.Syscall6(sysEnter, uintptr(u.efd), uintptr(u.queued), least, u.flags, uintptr(unsafe.Pointer(&u.arg)), unsafe.Sizeof(u.arg))
+		r, _, errno = syscall.Syscall6(sysEnter, uintptr(u.efd), uintptr(u.queued), uintptr(least), u.flags, uintptr(unsafe.Pointer(&u.arg)), unsafe.Sizeof(u.arg))
 	}
 	switch errno {
 	case 0:
