@@ -185,6 +185,10 @@ func (r *Running) Forecast() *record.DataSet {
 	return nil
 }
 
+// EndsByItself reports whether the load is over when its work is done, rather than
+// when a window is.
+func (r *Running) EndsByItself() bool { return r.shape.Done }
+
 // Prepare brings the data set to its starting state. It returns nil where the
 // load has none.
 func (r *Running) Prepare(ctx context.Context, progress func(Progress)) (*record.DataSet, error) {

@@ -152,6 +152,9 @@ func parseScalar(p Parameter, text string) (any, error) {
 	case TypeDuration:
 		return unit.ParseDuration(text)
 	case TypeRate:
+		if p.Unit == bitsPerSecond {
+			return unit.ParseBitRate(text)
+		}
 		return unit.ParseRate(text)
 	case TypePercent:
 		return unit.ParsePercent(text)
@@ -181,10 +184,16 @@ func parseEnum(p Parameter, text string) (any, error) {
 	return nil, fmt.Errorf("found %q, expected %s", text, expected(p))
 }
 
+// bitsPerSecond is the unit of a rate that is not in operations.
+const bitsPerSecond = "bit/s"
+
 // expected says what a parameter takes, for an error.
 func expected(p Parameter) string {
 	if p.Type == TypeEnum {
 		return "one of " + strings.Join(p.Values, ", ")
+	}
+	if p.Type == TypeRate && p.Unit == bitsPerSecond {
+		return "bits a second, as 100M or 1Gbit/s"
 	}
 	return map[ParameterType]string{
 		TypeString: "text", TypeBool: "true or false", TypeInt: "a whole number, as 100k",

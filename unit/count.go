@@ -8,6 +8,7 @@ import (
 const (
 	countForm   = "a whole number as 250, 100k (100 000) or 1.5M (1 500 000)"
 	rateForm    = "events a second as 500, 30k (30 000), 1.5M or 30k/s"
+	bitRateForm = "bits a second as 500k, 100M, 1G, 1Gbit/s or 1Gbps"
 	percentForm = "a percentage with its sign, as 2% or 0.5%"
 )
 
@@ -35,6 +36,25 @@ func ParseRate(s string) (float64, error) {
 	factor, known := decimalFactor(strings.TrimSuffix(suffix, "/s"))
 	if !ok || !known {
 		return 0, &SyntaxError{"rate", s, rateForm}
+	}
+	perSecond, _ := value.Mul(value, factor).Float64()
+	return perSecond, nil
+}
+
+// ParseBitRate reads a rate in bits a second: 100M, 1G, 1Gbit/s, 1Gbps. The letters
+// are decimal. Bytes a second are refused.
+func ParseBitRate(s string) (float64, error) {
+	number, suffix := split(s)
+	value, ok := decimal(number)
+	for _, of := range []string{"bit/s", "bps"} {
+		if before, cut := strings.CutSuffix(suffix, of); cut {
+			suffix = before
+			break
+		}
+	}
+	factor, known := decimalFactor(suffix)
+	if !ok || !known {
+		return 0, &SyntaxError{"bit rate", s, bitRateForm}
 	}
 	perSecond, _ := value.Mul(value, factor).Float64()
 	return perSecond, nil

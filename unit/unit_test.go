@@ -74,6 +74,19 @@ func TestParseRate(t *testing.T) {
 	}
 }
 
+func TestParseBitRate(t *testing.T) {
+	good := map[string]float64{"500": 500, "30k": 30e3, "1.5M": 1.5e6, "1G": 1e9, "1Gbit/s": 1e9, "1 Gbit/s": 1e9, "100Mbps": 1e8, "8 bit/s": 8, "8bps": 8}
+	for text, want := range good {
+		if got, err := ParseBitRate(text); err != nil || got != want {
+			t.Errorf("ParseBitRate(%q) = %g, %v; want %g", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "bps", "1GB/s", "1Gbit", "1G/s", "30k/min", "-1", "fast", "1e9", "NaN", "1Gbit/sbps"} {
+		got, err := ParseBitRate(text)
+		checkSyntax(t, "ParseBitRate", text, got, err)
+	}
+}
+
 func TestParsePercent(t *testing.T) {
 	good := map[string]float64{"2%": 0.02, "0.5%": 0.005, "100 %": 1, "0%": 0, "2.5%": 0.025}
 	for text, want := range good {

@@ -50,6 +50,7 @@ type loadFlags struct {
 	output, hdr, hgrm           string
 	artifacts                   string
 	passwordFile, passwordEnv   string
+	timed                       bool // a window or a warm-up was asked for
 }
 
 func (f *loadFlags) register(set *pflag.FlagSet) {
@@ -96,6 +97,7 @@ func newEngineCommand(env *osenv.Env, e load.Engine) *cobra.Command {
 	offer(c, "output", "table", "json")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		spec, err := f.spec(env, e.Name(), load.FlagValues(own))
+		f.timed = cmd.Flags().Changed("window") || cmd.Flags().Changed("warmup")
 		printed := false
 		if err == nil {
 			printed, err = runLoad(cmd.Context(), env, e, spec, f)
@@ -219,6 +221,9 @@ func runLoad(ctx context.Context, env *osenv.Env, e load.Engine, spec load.Spec,
 		return false, badInput(err)
 	}
 	defer func() { err = errors.Join(err, running.Close()) }()
+	if f.timed && running.EndsByItself() {
+		return false, badInput(errors.New("--window, --warmup: this load ends when its work is done, and all of it is measured: leave them out (--deadline bounds it)"))
+	}
 	live := liveLine{env: env}
 	if text := forecast(running.Forecast(), machineMemory()); text != "" {
 		if slices.ContainsFunc(e.Describe().Parameters, func(p load.Parameter) bool { return p.Name == "preload" }) {

@@ -127,7 +127,11 @@ func (f *tuneFlags) choose(ctx context.Context, env *osenv.Env, name string, src
 		fmt.Fprintf(env.Stderr, "not read: %v\n", err)
 	}
 	seen.LoadCPUs = h.CPUs
-	return advisedSteps(h.Name, advice.Of(seen)), nil
+	all, idle := onTheWay(p, h.Name, advice.Of(seen))
+	if len(idle) > 0 {
+		fmt.Fprintf(env.Stderr, "left out: what inspect advises on %s, which no load of the plan goes through (--steps tries it all the same)\n", strings.Join(idle, ", "))
+	}
+	return advisedSteps(h.Name, all), nil
 }
 
 // target is the host of the plan that is tuned.

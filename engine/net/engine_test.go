@@ -46,6 +46,7 @@ func TestParameters(t *testing.T) {
 		{name: "blocks over UDP", target: target, p: map[string]any{"mode": "blocks", "transport": "udp"}, want: "needs TCP"},
 		{name: "congestion over UDP", target: target, p: map[string]any{"transport": "udp", "congestion": "cubic"}, want: "needs TCP"},
 		{name: "iperf3 has no pingpong", target: "iperf3://x", p: map[string]any{"mode": "pingpong"}, want: "all that iperf3 has"},
+		{name: "iperf3 omits whole seconds", target: "iperf3://x", common: load.Common{Warmup: 1500 * time.Millisecond}, want: "expected whole seconds"},
 		{name: "iperf3 has one buffer size", target: "iperf3://x", p: map[string]any{"send_buffer": "1M"}, want: "give send_buffer and receive_buffer the same"},
 		{name: "a family that the address is not of", target: "tcp://[::1]:1", p: map[string]any{"family": "4"}},
 	} {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -44,6 +45,8 @@ func (c *config) checkIPerf(p *load.Params) error {
 		return errors.New("iperf3 has one size for both buffers: give send_buffer and receive_buffer the same")
 	case len(c.test.CPUs) > 1:
 		return errors.New("\"server_cpus\": iperf3's server runs on one processor: give one")
+	case c.spec.Common.Warmup%time.Second != 0:
+		return fmt.Errorf("warmup: found %v, expected whole seconds: an iperf3 server omits no parts of one", c.spec.Common.Warmup)
 	case o.Fragment == "allow":
 		return errors.New("\"fragment\": iperf3's server knows only kernel and never")
 	case o.BusyPoll > 0:
@@ -82,16 +85,8 @@ func (p *iperf) parameters() iperf3.Parameters {
 	return q
 }
 
-// omit is how many whole seconds the server leaves out: the warm-up, rounded
-// up where the window has room for that.
-func (p *iperf) omit() int {
-	c := p.c.spec.Common
-	whole := math.Ceil(c.Warmup.Seconds())
-	if whole-c.Warmup.Seconds() > c.Window.Seconds()/2 {
-		whole = math.Floor(c.Warmup.Seconds())
-	}
-	return int(whole)
-}
+// omit is how many seconds the server leaves out: the warm-up, which is whole.
+func (p *iperf) omit() int { return int(p.c.spec.Common.Warmup / time.Second) }
 
 // begin agrees on the test.
 func (p *iperf) begin(ctx context.Context) (err error) {
