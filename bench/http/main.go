@@ -24,6 +24,7 @@ import (
 	"syscall"
 	"time"
 
+	"bakeoff/bench/peer"
 	"bakeoff/engine/http"
 	"bakeoff/load"
 )
@@ -94,7 +95,7 @@ type generator struct {
 
 // tables measures and prints one table a size.
 func (b *bench) tables(ctx context.Context, sizes []string) error {
-	all := []generator{{"bakeoff", b.ours("auto", 1)}, {"bakeoff, half of the answers at a time", b.ours("auto", max(b.connections/2, 1))}, {"bakeoff, epoll", b.ours("epoll", 1)}}
+	all := []generator{{"bakeoff", b.ours("auto", 1, false)}, {"bakeoff, half of the answers at a time", b.ours("auto", max(b.connections/2, 1), false)}, {"bakeoff, contents discarded", b.ours("auto", 1, true)}, {"bakeoff, epoll", b.ours("epoll", 1, false)}}
 	if _, err := exec.LookPath("wrk"); err == nil {
 		all = append(all, generator{"wrk", b.wrk})
 	} else {
@@ -117,25 +118,11 @@ func (b *bench) tables(ctx context.Context, sizes []string) error {
 		cost := func(o outcome) float64 { return o.CPU / o.Requests * 1e6 }
 		rate := func(o outcome) float64 { return o.Requests / o.Seconds / 1e3 }
 		for i, g := range all {
-			fmt.Printf("| %s | %.1f | %.2f | %.2f | %.2f |\n", g.name, median(found[i], rate), median(found[i], cost),
-				median(found[0], cost)/median(found[i], cost), median(found[i], rate)/median(found[0], rate))
+			fmt.Printf("| %s | %.1f | %.2f | %.2f | %.2f |\n", g.name, peer.Median(found[i], rate), peer.Median(found[i], cost),
+				peer.Median(found[0], cost)/peer.Median(found[i], cost), peer.Median(found[i], rate)/peer.Median(found[0], rate))
 		}
 	}
 	return nil
-}
-
-func median(in []outcome, value func(outcome) float64) float64 {
-	v := make([]float64, len(in))
-	for i := range in {
-		v[i] = value(in[i])
-	}
-	slices.Sort(v)
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
-}
-
-// pinned returns a command that runs on one core.
-func pinned(ctx context.Context, cpu int, name string, args ...string) *exec.Cmd {
-	return exec.CommandContext(ctx, "taskset", append([]string{"--cpu-list", strconv.Itoa(cpu), name}, args...)...)
 }
 
 // nginx starts the server with a file of each size.
@@ -149,7 +136,7 @@ func (b *bench) nginx(ctx context.Context, sizes []string) (stop func(), err err
 			return nil, err
 		}
 	}
-	port, err := freePort()
+	port, err := peer.FreePort()
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +155,7 @@ http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000
 	if err != nil {
 		path = "/usr/sbin/nginx"
 	}
-	cmd := pinned(ctx, b.serverCPU, path, "-c", conf, "-p", b.dir)
+	cmd := peer.Pinned(ctx, b.serverCPU, path, "-c", conf, "-p", b.dir)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting nginx: %w", err)
@@ -188,7 +175,7 @@ http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000
 func (b *bench) spend(ctx context.Context, name string, args ...string) ([]byte, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*b.time+30*time.Second)
 	defer cancel()
-	cmd := pinned(ctx, b.generatorCPU, name, args...)
+	cmd := peer.Pinned(ctx, b.generatorCPU, name, args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -203,13 +190,14 @@ type job struct {
 	Target      string
 	IO          string
 	Gather      int
+	Discard     bool
 	Connections int
 	Window      time.Duration
 }
 
-func (b *bench) ours(io string, gather int) func(context.Context, string) (outcome, error) {
+func (b *bench) ours(io string, gather int, discard bool) func(context.Context, string) (outcome, error) {
 	return func(ctx context.Context, size string) (outcome, error) {
-		text, err := json.Marshal(job{"http://" + b.address + "/" + size, io, gather, b.connections, b.time})
+		text, err := json.Marshal(job{"http://" + b.address + "/" + size, io, gather, discard, b.connections, b.time})
 		if err != nil {
 			return outcome{}, err
 		}
@@ -234,7 +222,7 @@ func measureOurs(ctx context.Context, text string) error {
 		return fmt.Errorf("reading the job: %w", err)
 	}
 	spec := load.Spec{Workload: "bench", Part: load.Source, Engine: "http", Target: j.Target, Seed: 1,
-		Parameters: map[string]any{"connections": j.Connections, "io": j.IO, "gather": j.Gather}, Common: load.Common{Window: j.Window}}
+		Parameters: map[string]any{"connections": j.Connections, "io": j.IO, "gather": j.Gather, "discard": j.Discard}, Common: load.Common{Window: j.Window}}
 	r, err := load.Open(ctx, http.Engine{}, spec, load.Env{})
 	if err != nil {
 		return err

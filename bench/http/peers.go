@@ -9,15 +9,6 @@ import (
 	"time"
 )
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
-}
-
 func awaitListener(ctx context.Context, address string) error {
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,10 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
+	"bakeoff/bench/peer"
 	"bakeoff/engine/kv"
 	"bakeoff/load"
 )
@@ -200,35 +199,26 @@ func (b *bench) table(name string, generators []generator, found [][]outcome) {
 	p50 := func(o outcome) float64 { return float64(o.P50) / 1e3 }
 	for i, g := range generators {
 		if g.name == evenPacing {
-			truth = median(found[i], p50)
+			truth = peer.Median(found[i], p50)
 		}
 	}
 	for i, g := range generators {
 		if len(found[i]) == 0 {
 			continue
 		}
-		cost := median(found[i], func(o outcome) float64 { return o.CPU / o.Operations * 1e6 })
+		cost := peer.Median(found[i], func(o outcome) float64 { return o.CPU / o.Operations * 1e6 })
 		if ours == 0 {
 			ours = cost
 		}
 		off := ""
 		if truth > 0 {
-			off = fmt.Sprintf("%+.0f %%", (median(found[i], p50)/truth-1)*100)
+			off = fmt.Sprintf("%+.0f %%", (peer.Median(found[i], p50)/truth-1)*100)
 		}
 		fmt.Fprintf(b.out, "| %s | %.1f | %.3f | %.2f | %.0f | %s | %.0f |\n", g.name,
-			median(found[i], func(o outcome) float64 { return o.Operations / o.Seconds / 1e3 }), cost, cost/ours,
-			median(found[i], p50), off, median(found[i], func(o outcome) float64 { return float64(o.Lag) / 1e3 }))
+			peer.Median(found[i], func(o outcome) float64 { return o.Operations / o.Seconds / 1e3 }), cost, cost/ours,
+			peer.Median(found[i], p50), off, peer.Median(found[i], func(o outcome) float64 { return float64(o.Lag) / 1e3 }))
 	}
 }
 
 // evenPacing is the open loop that the others' medians are held against.
 const evenPacing = "bakeoff, even pacing"
-
-func median(in []outcome, value func(outcome) float64) float64 {
-	v := make([]float64, len(in))
-	for i := range in {
-		v[i] = value(in[i])
-	}
-	slices.SortFunc(v, cmp.Compare)
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
-}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"bakeoff/bench/peer"
 )
 
 // place is where and how a case loads a server.
@@ -43,7 +45,7 @@ type generator struct {
 func (b *bench) spend(ctx context.Context, name string, args ...string) ([]byte, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*b.o.time+30*time.Second)
 	defer cancel()
-	cmd := pinned(ctx, b.o.generatorCPU, name, args...)
+	cmd := peer.Pinned(ctx, b.o.generatorCPU, name, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Dir = &out, &errs, b.dir
 	if err := cmd.Run(); err != nil {

@@ -7,16 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"time"
-)
 
-// pinned returns a command that runs on one core. Setting the affinity here and
-// starting the command would do too, but threads that Go starts meanwhile would
-// keep it.
-func pinned(ctx context.Context, cpu int, name string, args ...string) *exec.Cmd {
-	return exec.CommandContext(ctx, "taskset", append([]string{"--cpu-list", strconv.Itoa(cpu), name}, args...)...)
-}
+	"bakeoff/bench/peer"
+)
 
 // server is one server under test.
 type server struct {
@@ -33,24 +27,15 @@ func (s *server) stop() {
 	_ = s.cmd.Wait()
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
-}
-
 // serve starts a server and waits until it listens. Its arguments come from
 // its port and the path of its socket.
 func (b *bench) serve(ctx context.Context, name string, args func(port int, socket string) []string) (*server, error) {
-	port, err := freePort()
+	port, err := peer.FreePort()
 	if err != nil {
 		return nil, err
 	}
 	s := &server{port: port, unix: filepath.Join(b.dir, fmt.Sprintf("%s-%d.sock", filepath.Base(name), port))}
-	s.cmd = pinned(ctx, b.o.serverCPU, name, args(port, s.unix)...)
+	s.cmd = peer.Pinned(ctx, b.o.serverCPU, name, args(port, s.unix)...)
 	s.cmd.Dir = b.dir
 	if err := s.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)

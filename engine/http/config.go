@@ -31,6 +31,7 @@ type config struct {
 	statuses   []statusRange
 	length     bool // compare lengths
 	verify     bool // compare content
+	discard    bool // content is not copied out of the kernel
 	budget     uint64
 
 	buffer  int
@@ -77,6 +78,7 @@ func configure(spec load.Spec, d load.Description) (*config, error) {
 	c.statuses, err = parseStatuses(p)
 	check(err)
 	check(c.setTLS(p))
+	check(c.setDiscard(p))
 	if c.verify && !c.length {
 		check(errors.New("verify compares content with what was there before, and length any says that it changes: leave out one of them"))
 	}
@@ -125,6 +127,27 @@ func (c *config) setShape(p *load.Params) (err error) {
 	}
 	c.gather, err = gather.Read(p, c.spec.Common, network, c.connections/c.workers*c.pipeline)
 	return err
+}
+
+// discardBuffer holds a header section; more of the content than that need not be copied.
+const discardBuffer = 4 << 10
+
+func (c *config) setDiscard(p *load.Params) error {
+	if c.discard = p.Bool("discard"); !c.discard {
+		return nil
+	}
+	switch {
+	case c.verify:
+		return errors.New("discard leaves nothing to verify: leave out one of them")
+	case c.target.network == "unix" || c.target.tls:
+		return errors.New("discard is for HTTP in the clear over TCP: the kernel cannot throw away what TLS or a Unix socket brings")
+	case c.gather.Lazy():
+		return errors.New("receives that throw away are not stamped by the kernel: leave out discard, or gather and quantum")
+	}
+	if !p.Given("receive_buffer") {
+		c.buffer = discardBuffer
+	}
+	return nil
 }
 
 func parseHeaders(p *load.Params) ([]string, error) {

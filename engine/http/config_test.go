@@ -51,6 +51,11 @@ func TestBadParameters(t *testing.T) {
 		"verify any":       {target, map[string]any{"verify": true, "length": "any"}, "leave out one"},
 		"TLS":              {target, map[string]any{"tls_insecure": true}, "https://"},
 		"TLS version":      {target, map[string]any{"tls_version": "1.2"}, "https://"},
+		"discard, verify":  {target, map[string]any{"verify": true, "discard": true}, "nothing to verify"},
+		"discard, TLS":     {"https://127.0.0.1", map[string]any{"discard": true}, "in the clear over TCP"},
+		"discard, Unix":    {"http+unix:///s", map[string]any{"discard": true}, "in the clear over TCP"},
+		"discard, gather":  {target, map[string]any{"gather": 8, "discard": true}, "leave out discard"},
+		"gather":           {target, map[string]any{"gather": 26}, "up to 25"},
 		"buffer":           {target, map[string]any{"receive_buffer": "1"}, "expected 1K to 1M"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -68,6 +68,7 @@ func parameters() []load.Parameter {
 		{Name: "status", Type: load.TypeList, Default: "2xx", Doc: "Status codes that are right, as 200, 304 or 2xx; any other is an error."},
 		{Name: "length", Type: load.TypeEnum, Values: []string{"check", "any"}, Default: "check", Doc: "check: an answer to GET must be as long as when the load was prepared; any: it need not be, as of pages that are made afresh."},
 		{Name: "verify", Type: load.TypeBool, Default: "false", Doc: "Check the content of every answer to GET too (CRC-32C of what was there when the load was prepared). It costs the generator CPU."},
+		{Name: "discard", Type: load.TypeBool, Default: "false", Doc: "Have the kernel throw contents away instead of copying them (MSG_TRUNC), as of large files: only their length is checked then. In the clear over TCP; what a client does with its data is no longer part of the load."},
 		{Name: "connection_requests", Type: load.TypeInt, Default: "0", Doc: "Requests after which a connection is closed and opened anew; 1 measures connecting (and the TLS handshake), 0 keeps connections."},
 		{Name: "tls_resume", Type: load.TypeBool, Default: "true", Doc: "Resume TLS sessions when a connection is opened anew; without it each handshake is a full one."},
 		{Name: "tls_version", Type: load.TypeEnum, Values: []string{"auto", "1.2", "1.3"}, Default: "auto", Doc: "Version of TLS to speak; auto is the highest that both know."},

@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"maps"
 	"net"
 	nethttp "net/http"
 	"net/http/httptest"
@@ -194,6 +195,57 @@ func TestGatheredAnswers(t *testing.T) {
 				t.Errorf("backend is %q", l.Generator.Backend)
 			}
 		})
+	}
+}
+
+// TestDiscardedContents: what nobody copied is counted all the same, whole and in
+// chunks, and an answer of another length is an error.
+func TestDiscardedContents(t *testing.T) {
+	plain, _, _ := embedded(t)
+	var short atomic.Bool
+	chunked := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		pieces := 5
+		if short.Load() {
+			pieces = 4
+		}
+		for range pieces {
+			_, _ = w.Write(make([]byte, 30_000))
+			w.(nethttp.Flusher).Flush()
+		}
+	}))
+	defer chunked.Close()
+	each := func(l record.Load) float64 {
+		if l.Ledger.Completed == 0 || l.Ledger.Failed+l.Ledger.TimedOut > 0 {
+			t.Fatalf("ledger is %+v: %v", l.Ledger, l.Errors)
+		}
+		return float64(l.Kinds[0].BytesIn) / float64(l.Kinds[0].Completed)
+	}
+	for _, target := range []string{plain + "/300K", plain + "/1K", chunked.URL} {
+		want := each(measure(t, target, map[string]any{"connections": 2}, load.Common{}))
+		for name, more := range map[string]map[string]any{"io_uring": {}, "epoll": {"io": "epoll"}, "pipelined": {"pipeline": 4}, "a small buffer": {"receive_buffer": "1K"}} {
+			parameters := map[string]any{"connections": 2, "discard": true}
+			maps.Copy(parameters, more)
+			if got := each(measure(t, target, parameters, load.Common{})); got != want {
+				t.Errorf("%s, %s: %g bytes an answer, expected %g", target, name, got, want)
+			}
+		}
+	}
+	spec := load.Spec{Workload: "w", Part: load.Source, Engine: "http", Target: chunked.URL, Parameters: map[string]any{"connections": 2, "discard": true}, Seed: 1, Common: load.Common{Window: 300 * time.Millisecond}}
+	r, err := load.Open(t.Context(), Engine{}, spec, load.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := r.Prepare(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	short.Store(true)
+	result, err := r.Measure(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := result.Load.Ledger; l.Failed == 0 || l.Completed > 0 {
+		t.Errorf("answers that are too short: ledger is %+v", l)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 )
 
 // response takes in answers, one after the other, in chunks of any size
@@ -89,6 +90,29 @@ func (r *response) content(data []byte) int {
 		r.sum = crc32.Update(r.sum, r.sums, data[:n])
 	}
 	return n
+}
+
+// ahead is how many bytes of content are sure to come next.
+func (r *response) ahead() int {
+	if r.state != inBody && r.state != inChunk {
+		return 0
+	}
+	return int(min(r.left, math.MaxInt))
+}
+
+// discarded takes in that so many of those bytes came and nobody saw them.
+func (r *response) discarded(n int) (done bool) {
+	r.got += uint64(n)
+	r.left -= uint64(n)
+	r.length += uint64(n)
+	if r.left > 0 {
+		return false
+	}
+	if r.state == inChunk {
+		r.state = inChunkEnd
+		return false
+	}
+	return true
 }
 
 // takeHead takes the header section, whole or in parts.

@@ -40,6 +40,9 @@ func newSession(c *config) *session {
 	if c.gather.Lazy() {
 		s.backend += ", receive stamps of the kernel"
 	}
+	if c.discard {
+		s.backend += ", contents thrown away by the kernel"
+	}
 	if c.tls != nil {
 		s.backend += ", TLS in the generator"
 	}

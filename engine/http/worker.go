@@ -47,7 +47,7 @@ func newWorker(ctx context.Context, s *session, i, n int) (_ *worker, err error)
 	count := int(last - first)
 	random := gen.NewRand(c.spec.Seed, gen.Stream{Instance: uint8(c.spec.Instance), Worker: uint16(i), Purpose: gen.PurposeMix})
 	w := &worker{c: c, s: s, clock: c.spec.Clock, nextScan: math.MinInt64, draw: newChooser(c, random, i, n)}
-	w.loop, err = ring.New(ring.Config{Backend: c.io, Conns: count, BufferSize: c.buffer, Raw: true, Stamps: c.gather.Lazy()})
+	w.loop, err = ring.New(ring.Config{Backend: c.io, Conns: count, BufferSize: c.buffer, Raw: true, Stamps: c.gather.Lazy(), Discards: c.discard})
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func (w *worker) handle(e *ring.Event) {
 	if err == nil && c.sealed != nil {
 		err = w.unseal(c, e.Data)
 	} else if err == nil {
-		err = w.receive(c, e.Data)
+		err = w.receive(c, e.Data, e.Discarded)
 	}
 	switch {
 	case errors.Is(err, io.EOF):
@@ -247,32 +247,19 @@ func (w *worker) handle(e *ring.Event) {
 	}
 }
 
-func (w *worker) unseal(c *conn, data []byte) error {
-	c.sealed.Put(data, c.ring.Out)
-	err := w.open(c)
-	c.ring.Out = c.sealed.Taken()
+// unseal takes in what is in the records received. The last of it may come
+// together with the end of the connection.
+func (w *worker) unseal(c *conn, data []byte) (err error) {
+	c.ring.Out, err = c.sealed.Open(data, c.ring.Out, func(b []byte) error { return w.receive(c, b, 0) })
 	w.loop.Send(c.ring)
 	return err
 }
 
-// open takes in what is in the records received. The last of it may come
-// together with the end of the connection.
-func (w *worker) open(c *conn) error {
-	for {
-		b, err := c.sealed.Next()
-		if len(b) > 0 {
-			if bad := w.receive(c, b); bad != nil {
-				return bad
-			}
-		}
-		if err != nil || len(b) == 0 {
-			return err
-		}
+// receive takes in a chunk of answers, or that so many bytes of one were thrown away.
+func (w *worker) receive(c *conn, data []byte, discarded int) error {
+	if discarded > 0 && c.answer.discarded(discarded) {
+		w.answered(c)
 	}
-}
-
-// receive takes in a chunk of answers.
-func (w *worker) receive(c *conn, data []byte) error {
 	for len(data) > 0 {
 		if c.idle() {
 			return errors.New("the target sent bytes that nothing asked for")
@@ -283,9 +270,12 @@ func (w *worker) receive(c *conn, data []byte) error {
 		}
 		data = data[used:]
 		if !done {
-			return nil
+			break
 		}
 		w.answered(c)
+	}
+	if w.c.discard {
+		c.ring.Discard = c.answer.ahead()
 	}
 	return nil
 }

@@ -35,6 +35,29 @@ func TestConformanceOnTargetsThatFail(t *testing.T) {
 	})
 }
 
+// once runs a load and checks what it did.
+func once(t *testing.T, spec load.Spec) load.Result {
+	t.Helper()
+	r, err := load.Open(t.Context(), Engine{}, spec, load.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := r.Prepare(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	result, err := r.Measure(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loadtest.Check(t, result)
+	return result
+}
+
 // TestGatheredReplies: with half of the connections' replies taken at a time, each is
 // still one reply.
 func TestGatheredReplies(t *testing.T) {
@@ -43,19 +66,7 @@ func TestGatheredReplies(t *testing.T) {
 		spec := load.Spec{Workload: "w", Part: load.Source, Engine: "kv", Target: tcp, Seed: 1,
 			Parameters: map[string]any{"connections": 8, "pipeline": pipeline, "gather": 4, "key_maximum": 100},
 			Common:     load.Common{Window: 300 * time.Millisecond}}
-		r, err := load.Open(t.Context(), Engine{}, spec, load.Env{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		if _, err := r.Prepare(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-		result, err := r.Measure(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		loadtest.Check(t, result)
+		result := once(t, spec)
 		if l := result.Load.Ledger; l.Completed == 0 || l.Failed+l.TimedOut > 0 {
 			t.Errorf("pipeline %d: ledger is %+v: %v", pipeline, l, result.Load.Errors)
 		}
@@ -72,19 +83,7 @@ func TestKernelStampsKeepLatencyExact(t *testing.T) {
 			spec := load.Spec{Workload: "w", Part: load.Source, Engine: "kv", Target: target, Seed: 1,
 				Parameters: map[string]any{"connections": 20, "key_maximum": 100, "ratio": "0:1", "io": io},
 				Common:     load.Common{Rate: 1000, Window: 500 * time.Millisecond, Quantum: quantum}}
-			r, err := load.Open(t.Context(), Engine{}, spec, load.Env{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
-			if _, err := r.Prepare(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
-			result, err := r.Measure(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			loadtest.Check(t, result)
+			result := once(t, spec)
 			if got := strings.Contains(result.Load.Generator.Backend, "stamps of the kernel"); got != stamped {
 				t.Errorf("%s: backend %q", target, result.Load.Generator.Backend)
 			}

@@ -361,28 +361,12 @@ func (w *worker) handle(e *ring.Event) {
 	}
 }
 
-func (w *worker) unseal(c *conn, data []byte) error {
-	c.sealed.Put(data, c.ring.Out)
-	err := w.open(c)
-	c.ring.Out = c.sealed.Taken()
+// unseal takes in what is in the records received. The last of it may come
+// together with the end of the connection.
+func (w *worker) unseal(c *conn, data []byte) (err error) {
+	c.ring.Out, err = c.sealed.Open(data, c.ring.Out, func(b []byte) error { return w.receive(c, b) })
 	w.loop.Send(c.ring)
 	return err
-}
-
-// open takes in what is in the records received. The last of it may come
-// together with the end of the connection.
-func (w *worker) open(c *conn) error {
-	for {
-		b, err := c.sealed.Next()
-		if len(b) > 0 {
-			if bad := w.receive(c, b); bad != nil {
-				return bad
-			}
-		}
-		if err != nil || len(b) == 0 {
-			return err
-		}
-	}
 }
 
 // Close closes the connections and stops those that are being opened.

@@ -77,16 +77,7 @@ func TestSealedOverMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Seal(socket, &tls.Config{InsecureSkipVerify: true})
-	if err := s.TLS().HandshakeContext(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	fd, err := ring.Take(socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Detach()
-	file := os.NewFile(uintptr(fd), "socket")
+	s, file := detached(t, socket, &tls.Config{InsecureSkipVerify: true})
 	defer file.Close()
 	for size := 1; size < 200_000; size = size*3 + 1 {
 		want := make([]byte, size)
@@ -116,20 +107,65 @@ func unseal(t *testing.T, s *Sealed, r io.Reader, size int) (got []byte) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Put(chunk[:n], nil)
-		for {
-			b, err := s.Next()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(b) == 0 {
-				break
-			}
+		_, err = s.Open(chunk[:n], nil, func(b []byte) error {
 			got = append(got, b...)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		s.Taken()
 	}
 	return got
+}
+
+// TestLastRecords: what a peer says before it closes is handed on, though it comes
+// together with the end.
+func TestLastRecords(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		listener := tlsListener(t)
+		go func() {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Write([]byte("good"))
+			_, _ = c.Write([]byte("bye"))
+			_ = c.Close()
+		}()
+		socket, err := net.DialTimeout("tcp", listener.Addr().String(), 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, file := detached(t, socket, &tls.Config{InsecureSkipVerify: true, MaxVersion: version})
+		all, err := io.ReadAll(file)
+		if err := errors.Join(err, file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		var got []byte
+		_, err = s.Open(all, nil, func(b []byte) error {
+			got = append(got, b...)
+			return nil
+		})
+		if string(got) != "goodbye" || !errors.Is(err, io.EOF) {
+			t.Errorf("TLS %x: got %q and %v, want goodbye and the end", version, got, err)
+		}
+	}
+}
+
+// detached shakes hands on a socket and takes it away from TLS.
+func detached(t *testing.T, socket net.Conn, cfg *tls.Config) (*Sealed, *os.File) {
+	t.Helper()
+	s := Seal(socket, cfg)
+	if err := s.TLS().HandshakeContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := ring.Take(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Detach()
+	return s, os.NewFile(uintptr(fd), "socket")
 }
 
 func echo(l net.Listener) {

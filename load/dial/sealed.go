@@ -9,7 +9,7 @@ import (
 
 // Sealed is TLS on a loop's connection without a goroutine. The handshake
 // reads and writes the socket; once it is detached, crypto/tls works on
-// memory: what the loop received is put in, and what it wants sent is taken out.
+// memory: what the loop received is opened, and what it wants sent is sealed.
 // It copies, and seals a record a batch.
 type Sealed struct {
 	Plain []byte // what is still to be sealed: the caller appends to it
@@ -42,26 +42,31 @@ func (s *Sealed) Seal(out []byte) ([]byte, error) {
 	s.pipe.out = out
 	_, err := s.tls.Write(s.Plain)
 	s.Plain = s.Plain[:0]
-	return s.Taken(), err
+	return s.taken(), err
 }
 
-// Put takes received bytes. TLS may have something to send in return, such as
-// a new key; it is appended to out, which Taken gives back.
-func (s *Sealed) Put(data, out []byte) { s.pipe.in, s.pipe.out = data, out }
-
-// Next returns bytes out of what was put in, nil where there are no more now.
-// They are valid until the next call. The last of them may come together with
-// io.EOF.
-func (s *Sealed) Next() ([]byte, error) {
-	n, err := s.tls.Read(s.clear)
-	if errors.Is(err, errEmpty) {
-		err = nil
+// Open opens the records that were received and hands what is in them to take, in
+// order, which may keep none of it. TLS may have something to send in return, such
+// as a new key: it is appended to out. The error is take's or the connection's,
+// io.EOF where the peer closed it; what came before that was handed on.
+func (s *Sealed) Open(data, out []byte, take func([]byte) error) ([]byte, error) {
+	s.pipe.in, s.pipe.out = data, out
+	for {
+		n, err := s.tls.Read(s.clear)
+		if errors.Is(err, errEmpty) {
+			err = nil
+		}
+		if n > 0 {
+			err = errors.Join(take(s.clear[:n]), err)
+		}
+		if err != nil || n == 0 {
+			return s.taken(), err
+		}
 	}
-	return s.clear[:n], err
 }
 
-// Taken gives back the output that Put was given, with what TLS added to it.
-func (s *Sealed) Taken() []byte {
+// taken is the output that the pipe was given, with what TLS added to it.
+func (s *Sealed) taken() []byte {
 	out := s.pipe.out
 	s.pipe.out = nil
 	return out

@@ -36,6 +36,7 @@ const (
 	sqeBufferSelect = 1 << 5
 	sqeSkipSuccess  = 1 << 6
 
+	recvPollFirst = 1 << 0
 	recvMultishot = 1 << 1
 	pollMulti     = 1 << 0
 

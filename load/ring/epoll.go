@@ -24,6 +24,10 @@ type epoll struct {
 	raw    bool
 	stamps bool
 	inbox  inbox
+
+	discards bool
+	scratch  []byte // what is thrown away would be written to: never touched
+
 	coarse bool // the kernel has no epoll_pwait2 (before 5.11)
 	ts     unix.Timespec
 }
@@ -37,10 +41,13 @@ const (
 
 func newEpoll(l *Loop, cfg Config) (*epoll, error) {
 	e := &epoll{
-		l: l, fd: -1, wakeF: -1, raw: cfg.Raw, stamps: cfg.Stamps, least: cfg.BufferSize,
+		l: l, fd: -1, wakeF: -1, raw: cfg.Raw, stamps: cfg.Stamps, discards: cfg.Discards, least: cfg.BufferSize,
 		events: make([]unix.EpollEvent, min(cfg.Conns+1, 1024)),
 		arena:  make([]byte, max(64*cfg.BufferSize, 256<<10)),
 		ready:  make([]*Conn, 0, cfg.Conns),
+	}
+	if e.discards {
+		e.scratch = make([]byte, maxDiscard)
 	}
 	var err error
 	if e.fd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
@@ -224,29 +231,40 @@ func (e *epoll) note(ev *unix.EpollEvent) error {
 // receive reads from those that are ready, each until it has no more, as far
 // as the arena goes; the rest stay ready for the next wait.
 func (e *epoll) receive() {
-	done := 0
+	kept := e.ready[:0]
 	for _, c := range e.ready {
 		if c.closed {
-			done++
 			continue
 		}
-		if !e.drain(c) {
-			break
+		if c.ready = !e.drain(c); c.ready {
+			kept = append(kept, c)
 		}
-		c.ready = false
-		done++
 	}
-	e.ready = e.ready[:copy(e.ready, e.ready[done:])]
+	clear(e.ready[len(kept):])
+	e.ready = kept
 }
 
-// drain reads all that one socket has and reports whether it could.
+// drain reads what one socket has and reports whether that was all: not where the
+// arena is full, or where the caller may have the rest thrown away.
 func (e *epoll) drain(c *Conn) bool {
 	for {
 		room := e.arena[e.used:]
 		if len(room) < e.least {
 			return false
 		}
-		n, stamp, errno := e.recv(c.fd, room)
+		if e.discards {
+			room = room[:e.least]
+		}
+		var n int
+		var stamp int64
+		var errno syscall.Errno
+		skips := c.Discard > 0
+		if skips {
+			room = e.scratch[:min(c.Discard, len(e.scratch))]
+			n, errno = recv(c.fd, room, unix.MSG_TRUNC)
+		} else {
+			n, stamp, errno = e.recv(c.fd, room)
+		}
 		switch {
 		case errno == syscall.EAGAIN:
 			return true
@@ -258,12 +276,18 @@ func (e *epoll) drain(c *Conn) bool {
 		case n == 0:
 			e.l.failed(c, io.EOF)
 			return true
+		case skips:
+			e.l.discarded(c, n)
+		default:
+			e.l.received(c, room[:n:n], stamp)
+			e.used += (n + dataAlign - 1) &^ (dataAlign - 1)
 		}
-		e.l.received(c, room[:n:n], stamp)
-		e.used += (n + dataAlign - 1) &^ (dataAlign - 1)
 		// A short read has emptied the socket (epoll(7)), unless its end is still to be seen.
 		if n < len(room) && !c.hangup {
 			return true
+		}
+		if e.discards && !skips {
+			return false
 		}
 	}
 }
@@ -294,11 +318,16 @@ func (e *epoll) recv(fd int, b []byte) (int, int64, syscall.Errno) {
 	if e.stamps {
 		return e.inbox.recv(fd, b)
 	}
-	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
+	n, errno := recv(fd, b, 0)
+	return n, 0, errno
+}
+
+func recv(fd int, b []byte, flags uintptr) (int, syscall.Errno) {
+	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_DONTWAIT|flags, 0, 0)
 	if errno != 0 {
-		return 0, 0, errno
+		return 0, errno
 	}
-	return int(n), 0, 0
+	return int(n), 0
 }
 
 func wakeUp(fd int) error {

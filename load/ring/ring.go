@@ -43,6 +43,10 @@ type Config struct {
 	// Stamps has the kernel stamp what it receives (SO_TIMESTAMPING, software),
 	// where the kind of socket can: TCP, not Unix. It costs some 0.2 us a receive.
 	Stamps bool
+	// Discards has the loop receive at most BufferSize bytes at a time, so that
+	// Conn.Discard can have the kernel throw away what follows. TCP alone: elsewhere
+	// MSG_TRUNC means something else (tcp(7)). It does not go with Stamps.
+	Discards bool
 	// Buffers is how many such buffers there are, a power of two; 0 is one a
 	// connection. Fewer cost less memory and more system calls.
 	Buffers int
@@ -54,6 +58,7 @@ const (
 	maxBufferSize = 1 << 20
 	minBufferSize = 1 << 10
 	maxBuffers    = 1 << 12
+	maxDiscard    = 1 << 20 // bytes, at a time
 )
 
 // A Conn is one connected stream socket in a Loop.
@@ -63,6 +68,10 @@ type Conn struct {
 	// Out is what is to be sent. The caller appends to it and calls Loop.Send;
 	// the next Wait takes away from it what the kernel took.
 	Out []byte
+	// Discard is how many of the bytes that come next the kernel is to throw away
+	// instead of copying them, in a loop with Config.Discards. What it threw away
+	// comes off again, and is in Event.Discarded.
+	Discard int
 
 	fd      int
 	slot    int32
@@ -75,6 +84,7 @@ type Conn struct {
 	polling bool // io_uring: a poll for room is outstanding
 	ready   bool // epoll: on the list of those that may have something to read
 	hangup  bool // epoll: the peer closed, so read until the end is seen
+	skips   bool // io_uring: the outstanding receive throws away
 }
 
 // An Event is what Wait found on one connection: data, or the end of it.
@@ -85,6 +95,8 @@ type Event struct {
 	// Stamp is when the kernel received the last of Data, in nanoseconds of
 	// Unix time; 0 where it did not say.
 	Stamp int64
+	// Discarded is how many bytes were received and thrown away: see Conn.Discard.
+	Discarded int
 	// Err ends the connection, which the caller must Remove: io.EOF where the
 	// peer closed it, else the system's error, such as ECONNRESET. It comes once.
 	Err error
@@ -175,6 +187,9 @@ func (cfg Config) checked() (Config, error) {
 	}
 	if cfg.BufferSize < minBufferSize || cfg.BufferSize > maxBufferSize {
 		return cfg, fmt.Errorf("receive buffers of %d bytes; expected %d to %d", cfg.BufferSize, minBufferSize, maxBufferSize)
+	}
+	if cfg.Discards && cfg.Stamps {
+		return cfg, errors.New("receives that throw away are not stamped: expected Discards or Stamps")
 	}
 	if cfg.Buffers == 0 {
 		cfg.Buffers = min(pow2(cfg.Conns), maxBuffers)
@@ -304,6 +319,12 @@ func (l *Loop) takeDirty() []*Conn {
 func (l *Loop) received(c *Conn, data []byte, stamp int64) {
 	l.stats.Receives++
 	l.events = append(l.events, Event{Conn: c, Data: data, Stamp: stamp})
+}
+
+func (l *Loop) discarded(c *Conn, n int) {
+	l.stats.Receives++
+	c.Discard -= n
+	l.events = append(l.events, Event{Conn: c, Discarded: n})
 }
 
 func (l *Loop) failed(c *Conn, err error) {

@@ -14,7 +14,7 @@ func newURing(l *Loop, cfg Config) (u *uring, err error) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
 		return nil, errors.New("the io_uring backend needs a little-endian machine")
 	}
-	u = &uring{l: l, fd: -1, wakeF: -1, raw: cfg.Raw, stamps: cfg.Stamps, bufSize: cfg.BufferSize}
+	u = &uring{l: l, fd: -1, wakeF: -1, raw: cfg.Raw, stamps: cfg.Stamps, discards: cfg.Discards, bufSize: cfg.BufferSize}
 	u.msg.Controllen = controlSize
 	defer func(made *uring) { // the result may be nil by then
 		if err != nil {
@@ -132,6 +132,11 @@ func (u *uring) registerBuffers(n int) (err error) {
 	if u.bufMem, err = unix.Mmap(-1, 0, n*u.bufSize, prot, flags); err != nil {
 		return fmt.Errorf("mapping %d receive buffers of %d bytes: %w", n, u.bufSize, err)
 	}
+	if u.discards {
+		if u.scratch, err = unix.Mmap(-1, 0, maxDiscard, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON); err != nil {
+			return fmt.Errorf("mapping %d bytes to throw away to: %w", maxDiscard, err)
+		}
+	}
 	u.pbufs = unsafe.Slice((*pbuf)(unsafe.Pointer(&u.pbufMem[0])), n)
 	reg := pbufReg{addr: uint64(uintptr(unsafe.Pointer(&u.pbufMem[0]))), entries: uint32(n)}
 	if _, err = u.register(registerPbufRing, unsafe.Pointer(&reg), 1); err != nil {
@@ -168,7 +173,7 @@ func (u *uring) close() error {
 			errs = append(errs, unix.Close(fd))
 		}
 	}
-	for _, m := range [][]byte{u.rings, u.sqeMem, u.pbufMem, u.bufMem} {
+	for _, m := range [][]byte{u.rings, u.sqeMem, u.pbufMem, u.bufMem, u.scratch} {
 		if m != nil {
 			errs = append(errs, unix.Munmap(m))
 		}

@@ -105,6 +105,56 @@ func TestWaitFor(t *testing.T) {
 	})
 }
 
+// TestDiscard throws away stretches of a stream, and finds what is between them in
+// its place.
+func TestDiscard(t *testing.T) {
+	const least, total = minBufferSize, 5 << 20
+	stream := make([]byte, total)
+	for i := range stream {
+		stream[i] = byte(i % 251)
+	}
+	each(t, Config{Discards: true, BufferSize: least}, func(t *testing.T, l *Loop) {
+		fd, peer := pair(t, "tcp")
+		c := add(t, l, fd)
+		go func() {
+			_, _ = peer.Write(stream)
+			_ = peer.Close()
+		}()
+		at, asked, thrown := 0, 0, 0
+		var end error
+		until(t, l, func() bool { return end != nil }, func(e Event) {
+			if end = e.Err; end != nil {
+				return
+			}
+			if e.Discarded > 0 {
+				at, thrown = at+e.Discarded, thrown+e.Discarded
+			}
+			for i, b := range e.Data {
+				if b != byte((at+i)%251) {
+					t.Fatalf("byte %d of the stream is another's", at+i)
+				}
+			}
+			if at += len(e.Data); len(e.Data) > least {
+				t.Errorf("%d bytes came at once, expected at most %d", len(e.Data), least)
+			}
+			if len(e.Data) > 0 && c.Discard == 0 && at < total/2 { // more than can be thrown away at a time, and less
+				c.Discard = 1 + (asked*700_001)%(maxDiscard+maxDiscard/2)
+				asked += c.Discard
+			}
+		})
+		if !errors.Is(end, io.EOF) || at != total {
+			t.Errorf("ended with %v after %d of %d bytes", end, at, total)
+		}
+		if thrown != asked || asked == 0 || c.Discard != 0 {
+			t.Errorf("%d bytes were thrown away, %d to be; %d are left", thrown, asked, c.Discard)
+		}
+		l.Remove(c)
+	})
+	if _, err := New(Config{Discards: true, Stamps: true}); err == nil {
+		t.Error("discards with stamps are taken")
+	}
+}
+
 func TestWaitOut(t *testing.T) {
 	each(t, Config{}, func(t *testing.T, l *Loop) {
 		fd, peer := pair(t, "tcp")

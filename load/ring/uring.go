@@ -37,6 +37,9 @@ type uring struct {
 	stamps bool
 	msg    unix.Msghdr // what a receive with a stamp asks for
 
+	discards bool
+	scratch  []byte // what is thrown away would be written to: never touched
+
 	rings, sqeMem  []byte
 	sqes           []sqe
 	owners         []*Conn // by SQE: the connection whose Out it sends, else nil
@@ -124,6 +127,10 @@ func (u *uring) armRecv(c *Conn) error {
 	if err != nil {
 		return err
 	}
+	if u.discards {
+		u.armOne(s, c)
+		return nil
+	}
 	s.opcode, s.flags, s.ioprio = opRecv, sqeFixedFile|sqeBufferSelect, recvMultishot
 	if u.stamps {
 		s.opcode, s.addr, s.len = opRecvMsg, uint64(uintptr(unsafe.Pointer(&u.msg))), 1
@@ -131,6 +138,20 @@ func (u *uring) armRecv(c *Conn) error {
 	s.fd, s.userData = c.slot, forRecv|uint64(c.slot)
 	c.armed = true
 	return nil
+}
+
+// armOne makes a receive that is over with what it brings: of one buffer, or of what
+// is there to be thrown away.
+func (u *uring) armOne(s *sqe, c *Conn) {
+	s.opcode, s.fd, s.userData = opRecv, c.slot, forRecv|uint64(c.slot)
+	c.armed, c.skips = true, c.Discard > 0
+	if !c.skips {
+		s.flags, s.ioprio = sqeFixedFile|sqeBufferSelect, recvPollFirst
+		return
+	}
+	s.flags = sqeFixedFile
+	s.addr, s.len = uint64(uintptr(unsafe.Pointer(&u.scratch[0]))), uint32(min(c.Discard, len(u.scratch)))
+	s.opFlags = unix.MSG_TRUNC // not with MSG_WAITALL: going on, io_uring begins with the whole length again
 }
 
 func (u *uring) armPoll(c *Conn) error {
@@ -331,7 +352,11 @@ func (u *uring) onRecv(c *Conn, q cqe) {
 	if q.flags&cqeMore == 0 {
 		c.armed = false
 	}
-	if q.res > 0 {
+	if q.res > 0 && c.skips {
+		if !c.closed {
+			u.l.discarded(c, int(q.res))
+		}
+	} else if q.res > 0 {
 		bid := uint16(q.flags >> 16)
 		u.lent = append(u.lent, bid)
 		at, stamp := int(bid)*u.bufSize, int64(0)

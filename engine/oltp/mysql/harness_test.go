@@ -124,18 +124,13 @@ func (u *user) run(ctx context.Context, tx *tpcc.Tx) (tpcc.Outcome, error) {
 		pieces := [][]byte{buffer[:n]}
 		if u.link.Sealed != nil {
 			pieces = nil
-			u.link.Sealed.Put(buffer[:n], nil)
-			for {
-				b, err := u.link.Sealed.Next()
-				if err != nil {
-					return tpcc.Broken, err
-				}
-				if len(b) == 0 {
-					break
-				}
+			_, err := u.link.Sealed.Open(buffer[:n], nil, func(b []byte) error {
 				pieces = append(pieces, append([]byte{}, b...))
+				return nil
+			})
+			if err != nil {
+				return tpcc.Broken, err
 			}
-			u.link.Sealed.Taken()
 		}
 		for _, piece := range pieces {
 			out, result := u.link.Receive(nil, piece)

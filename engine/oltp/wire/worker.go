@@ -311,22 +311,22 @@ func (w *Worker) handle(e *ring.Event) {
 var errClosed = errors.New("the target closed the connection")
 
 func (w *Worker) unseal(u *user, data []byte) {
-	s := u.link.Sealed
-	s.Put(data, u.conn.Out)
 	conn := u.conn
-	for u.conn == conn {
-		b, err := s.Next()
-		if err != nil {
-			u.conn.Out = s.Taken()
-			w.broken(u, err)
-			return
+	out, err := u.link.Sealed.Open(data, conn.Out, func(b []byte) error {
+		if u.conn == conn { // what came before has not broken it
+			w.receive(u, b)
 		}
-		if len(b) == 0 {
-			u.conn.Out = s.Taken()
-			w.loop.Send(u.conn)
-			return
-		}
-		w.receive(u, b)
+		return nil
+	})
+	switch {
+	case u.conn != conn:
+	case errors.Is(err, io.EOF):
+		w.broken(u, errClosed)
+	case err != nil:
+		w.broken(u, err)
+	default:
+		conn.Out = out
+		w.loop.Send(conn)
 	}
 }
 
