@@ -14,6 +14,8 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+
+	"bakeoff/bench/peer"
 )
 
 // bench is one whole measurement.
@@ -49,15 +51,6 @@ func (c benchCase) host() string {
 		return "::1"
 	}
 	return "127.0.0.1"
-}
-
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, errors.Join(err, l.Close())
 }
 
 // measure runs the cases and prints their tables.
@@ -119,12 +112,12 @@ func (b *bench) one(ctx context.Context, c benchCase) error {
 
 // ours measures our own client and server.
 func (b *bench) ours(ctx context.Context, c benchCase, parameters map[string]any) (o outcome, err error) {
-	port, err := freePort()
+	port, err := peer.FreePort()
 	if err != nil {
 		return o, err
 	}
-	target := "tcp://" + net.JoinHostPort(c.host(), port)
-	server := exec.CommandContext(ctx, "taskset", "-c", strconv.Itoa(b.o.serverCPU), b.self, "-serve", target)
+	target := "tcp://" + net.JoinHostPort(c.host(), strconv.Itoa(port))
+	server := peer.Pinned(ctx, b.o.serverCPU, b.self, "-serve", target)
 	server.Stderr = os.Stderr
 	ready, err := server.StdoutPipe()
 	if err != nil {
@@ -179,8 +172,10 @@ func (b *bench) table(c benchCase, rows []*row) {
 	}
 }
 
-func (r *row) figure() float64 { return median(r.found, func(o outcome) float64 { return o.Figure }) }
-func (r *row) cpu() float64    { return median(r.found, func(o outcome) float64 { return o.CPU }) }
+func (r *row) figure() float64 {
+	return peer.Median(r.found, func(o outcome) float64 { return o.Figure })
+}
+func (r *row) cpu() float64 { return peer.Median(r.found, func(o outcome) float64 { return o.CPU }) }
 
 // verdict says what was to be reached, and whether it was, against the best peer.
 func verdict(c benchCase, r *row, peers []*row) string {
@@ -206,13 +201,4 @@ func verdict(c benchCase, r *row, peers []*row) string {
 		return text + ": met"
 	}
 	return text + ": missed"
-}
-
-func median(in []outcome, value func(outcome) float64) float64 {
-	v := make([]float64, len(in))
-	for i := range in {
-		v[i] = value(in[i])
-	}
-	slices.SortFunc(v, cmp.Compare)
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }

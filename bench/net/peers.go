@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"bakeoff/bench/peer"
 )
 
 // iperf runs iperf3's client and reads what the receiver got, and the CPU that
@@ -118,11 +119,12 @@ func (b *bench) sockperf(ctx context.Context, c benchCase, args []string) (outco
 // peerServer starts a peer's server on its core. Stop ends it and returns the CPU
 // seconds that it used.
 func (b *bench) peerServer(ctx context.Context, tool string, args func(port string) []string) (stop func() float64, port string, err error) {
-	port, err = freePort()
+	free, err := peer.FreePort()
 	if err != nil {
 		return nil, "", err
 	}
-	cmd := exec.CommandContext(ctx, "taskset", append([]string{"-c", fmt.Sprint(b.o.serverCPU), tool}, args(port)...)...)
+	port = strconv.Itoa(free)
+	cmd := peer.Pinned(ctx, b.o.serverCPU, tool, args(port)...)
 	if err := cmd.Start(); err != nil {
 		return nil, "", err
 	}
@@ -146,7 +148,7 @@ func (b *bench) peerServer(ctx context.Context, tool string, args func(port stri
 func (b *bench) client(ctx context.Context, words []string) ([]byte, float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*b.o.time+20*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "taskset", append([]string{"-c", fmt.Sprint(b.o.clientCPU)}, words...)...)
+	cmd := peer.Pinned(ctx, b.o.clientCPU, words[0], words[1:]...)
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	out, err := cmd.Output()

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"bakeoff/bench/peer"
 )
 
 // bench holds what all measurements share.
@@ -164,16 +166,10 @@ func (b *bench) compare(ctx context.Context, users int) error {
 }
 
 func median(all []result) result {
-	middle := func(value func(result) float64) float64 {
-		values := make([]float64, len(all))
-		for i, r := range all {
-			values[i] = value(r)
-		}
-		slices.Sort(values)
-		return values[len(values)/2]
-	}
 	return result{
-		middle(func(r result) float64 { return r.perMinute }), middle(func(r result) float64 { return r.cpu }), middle(func(r result) float64 { return r.server }),
+		perMinute: peer.Median(all, func(r result) float64 { return r.perMinute }),
+		cpu:       peer.Median(all, func(r result) float64 { return r.cpu }),
+		server:    peer.Median(all, func(r result) float64 { return r.server }),
 	}
 }
 
@@ -244,7 +240,7 @@ type process struct {
 }
 
 func (b *bench) begin(ctx context.Context, t tool, command []string) (*process, error) {
-	p := &process{cmd: exec.CommandContext(ctx, "taskset", append([]string{"--cpu-list", strconv.Itoa(b.o.generatorCPU)}, command...)...)}
+	p := &process{cmd: peer.Pinned(ctx, b.o.generatorCPU, command[0], command[1:]...)}
 	p.cmd.Env, p.cmd.Dir = append(append(os.Environ(), passwordVariable+"="+mariadbPassword), t.env...), t.dir
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

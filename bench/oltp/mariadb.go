@@ -13,6 +13,8 @@ import (
 	"time"
 
 	_ "github.com/go-sql-driver/mysql" // for the counters
+
+	"bakeoff/bench/peer"
 )
 
 // The user of the benchmark's MariaDB, and how bakeoff is told the password.
@@ -34,7 +36,7 @@ type mariadb struct {
 func startMariaDB(ctx context.Context, dir string) (server, error) {
 	s := &mariadb{dir: dir, cores: allCores}
 	var err error
-	if s.port, err = freePort(); err != nil {
+	if s.port, err = peer.FreePort(); err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(s.data()); err == nil {
@@ -117,9 +119,28 @@ func (s *mariadb) create(ctx context.Context, database string) error {
 	return s.exec(ctx, "root@tcp", "CREATE DATABASE "+database)
 }
 
-// keep copies all files, while the server is down.
-func (s *mariadb) keep(ctx context.Context, _ string) error {
+// keep has the tables counted, so that nobody's plans rest on chance, and copies
+// all files, while the server is down.
+func (s *mariadb) keep(ctx context.Context, database string) error {
+	if err := s.analyze(ctx, database); err != nil {
+		return fmt.Errorf("counting the tables of %s: %w", database, err)
+	}
 	return s.copied(ctx, s.data(), s.data()+".kept")
+}
+
+func (s *mariadb) analyze(ctx context.Context, database string) (err error) {
+	db, err := s.open("root@tcp", database)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var tables string
+	row := db.QueryRowContext(ctx, "SELECT GROUP_CONCAT(CONCAT('`', table_name, '`')) FROM information_schema.tables WHERE table_schema = DATABASE()")
+	if err := row.Scan(&tables); err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "ANALYZE TABLE "+tables)
+	return err
 }
 
 func (s *mariadb) restore(ctx context.Context, _ string) error {

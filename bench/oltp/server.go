@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -15,6 +14,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"bakeoff/bench/peer"
 )
 
 // server is a database server of the benchmark's own.
@@ -57,7 +58,7 @@ func startPostgres(ctx context.Context, dir string) (server, error) {
 		return nil, errors.New("no PostgreSQL in /usr/lib/postgresql: install Debian's package postgresql")
 	}
 	s := &postgres{dir: dir, bin: filepath.Dir(found[len(found)-1]), cores: allCores}
-	if s.port, err = freePort(); err != nil {
+	if s.port, err = peer.FreePort(); err != nil {
 		return nil, err
 	}
 	if os.Getuid() == 0 {
@@ -137,15 +138,6 @@ func (s *postgres) stop() {
 	}
 	_ = s.cmd.Process.Signal(syscall.SIGINT)
 	_ = s.cmd.Wait()
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 func (s *postgres) url(database string) string {
