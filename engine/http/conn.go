@@ -19,6 +19,7 @@ type conn struct {
 	queue            []operation
 	head, sent, tail uint32
 
+	owed    error  // why its next operation fails; on the worker's list of those owing
 	touched bool   // on the worker's list of those to seal before sending
 	budget  uint64 // requests that may still be sent before it is opened anew
 

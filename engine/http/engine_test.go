@@ -1,7 +1,9 @@
 package http
 
 import (
+	"bufio"
 	"context"
+	"crypto/tls"
 	"maps"
 	"net"
 	nethttp "net/http"
@@ -287,6 +289,117 @@ func TestWrongAnswersAreNoThroughput(t *testing.T) {
 
 // TestServersThatCloseConnections: to close a connection after an answer is a
 // server's right, and no error.
+// TestWhatNothingAskedFor: bytes beyond the answer are faults, though every answer
+// before them is right.
+func TestWhatNothingAskedFor(t *testing.T) {
+	const good = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood"
+	for name, c := range map[string]struct {
+		answer     string
+		parameters map[string]any
+		want       string
+	}{
+		"two answers":   {good + good, nil, "nothing asked for"},
+		"a longer one":  {good + "!", nil, "nothing asked for"},
+		"gathered":      {good + good, map[string]any{"gather": 4}, "nothing asked for"},
+		"discarded":     {good + good, map[string]any{"discard": true}, "nothing asked for"},
+		"HEAD":          {good, map[string]any{"requests": []any{"HEAD /"}}, "nothing asked for"},
+		"pipelined":     {good + good, map[string]any{"pipeline": 4}, "nothing asked for"},
+		"status 2000":   {strings.Replace(good, "200", "2000", 1), nil, "three digits"},
+		"not a new one": {strings.Replace(good, "\r\n", "x\r\n", 1), nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := raw(t, nil, func(first bool, conn net.Conn) {
+				answer := c.answer
+				if first {
+					answer = good
+					if name == "HEAD" {
+						answer = strings.TrimSuffix(good, "good")
+					}
+				}
+				_, _ = conn.Write([]byte(answer))
+			})
+			parameters := map[string]any{"connections": 8}
+			maps.Copy(parameters, c.parameters)
+			l := measure(t, "http://"+target, parameters, load.Common{})
+			if c.want == "" {
+				if l.Ledger.Failed > 0 || l.Ledger.Completed == 0 {
+					t.Errorf("ledger %+v, errors %+v: expected no failure", l.Ledger, l.Errors)
+				}
+				return
+			}
+			most := 8 * l.Ledger.Failed
+			if name == "pipelined" {
+				most = 400 * l.Ledger.Failed // surplus answers pass for those of later requests, until one finds none
+			}
+			if l.Ledger.Failed == 0 || l.Ledger.Completed > most {
+				t.Errorf("ledger %+v: expected a failure for every few answers", l.Ledger)
+			}
+			if len(l.Errors) == 0 || !strings.Contains(l.Errors[0].First, c.want) {
+				t.Errorf("errors %+v, expected one with %q", l.Errors, c.want)
+			}
+		})
+	}
+}
+
+// TestCutOffTLS: an answer that ends with its connection ends with TLS's own end, or
+// it may be cut off.
+func TestCutOffTLS(t *testing.T) {
+	pair := httptest.NewTLSServer(nethttp.NotFoundHandler()) // for its certificate
+	defer pair.Close()
+	for name, cut := range map[string]bool{"whole": false, "cut": true} {
+		t.Run(name, func(t *testing.T) {
+			target := raw(t, pair.TLS, func(first bool, conn net.Conn) {
+				_, _ = conn.Write([]byte("HTTP/1.0 200 OK\r\n\r\nuntil the end"))
+				if cut && !first {
+					_ = conn.(*tls.Conn).NetConn().Close()
+				}
+				_ = conn.Close()
+			})
+			l := measure(t, "https://"+target, map[string]any{"connections": 2, "tls_insecure": true, "length": "any"}, load.Common{})
+			if cut && (l.Ledger.Completed > 0 || l.Ledger.Failed == 0) || !cut && (l.Ledger.Completed == 0 || l.Ledger.Failed > 0) {
+				t.Errorf("ledger %+v, errors %+v", l.Ledger, l.Errors)
+			}
+		})
+	}
+}
+
+// raw answers every request as it is told, and says which is the first of all: the
+// one by which a load learns what is right.
+func raw(t *testing.T, cfg *tls.Config, answer func(first bool, conn net.Conn)) (address string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address = ln.Addr().String()
+	if cfg != nil {
+		ln = tls.NewListener(ln, cfg)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	var asked atomic.Int64
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				requests := bufio.NewReader(conn)
+				for {
+					r, err := nethttp.ReadRequest(requests)
+					if err != nil {
+						return
+					}
+					_ = r.Body.Close()
+					answer(asked.Add(1) == 1, conn)
+				}
+			}()
+		}
+	}()
+	return address
+}
+
 func TestServersThatCloseConnections(t *testing.T) {
 	_, secure, _ := embedded(t)
 	closing := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {

@@ -181,6 +181,9 @@ func parseHead(section []byte) (fields, error) {
 	if len(line) < 12 || string(line[:7]) != "HTTP/1." || line[8] != ' ' {
 		return f, fmt.Errorf("found %q, expected a status line as HTTP/1.1 200 OK", short(line))
 	}
+	if len(line) > 12 && line[12] != ' ' {
+		return f, fmt.Errorf("found %q, expected a status of three digits", short(line))
+	}
 	for _, b := range line[9:12] {
 		if b < '0' || b > '9' {
 			return f, fmt.Errorf("found %q, expected a status of three digits", short(line))

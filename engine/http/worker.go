@@ -31,6 +31,7 @@ type worker struct {
 	draw  chooser
 
 	touched []*conn           // those to seal before sending
+	owing   []*conn           // those whose next operation fails for what came unasked
 	out     []load.Completion // what Reap gives back
 	errs    statusErrors
 
@@ -116,7 +117,7 @@ func (w *worker) up(c *conn, l dial.Link) error {
 }
 
 func (w *worker) sendWaiting(c *conn) {
-	for c.sent != c.tail && c.budget > 0 {
+	for c.owed == nil && c.sent != c.tail && c.budget > 0 {
 		w.send(c, c.at(c.sent))
 	}
 }
@@ -174,6 +175,9 @@ func (w *worker) choose(slot int32) *conn {
 func (w *worker) take(c *conn, op *load.Op) {
 	w.free--
 	o := c.push(op, w.draw.next())
+	if c.owed != nil {
+		return // it fails before it is sent
+	}
 	if c.ring != nil && c.sent == c.tail-1 && c.budget > 0 {
 		w.send(c, o)
 	} else if c.ring != nil && c.spent() {
@@ -191,6 +195,7 @@ func (w *worker) Reap(dst []load.Completion, until int64) ([]load.Completion, er
 		if err := w.gone(now); err != nil {
 			return w.out, err
 		}
+		w.payUp()
 		w.seal()
 		wait := max(min(until, wake)-now, 0)
 		if len(w.out) > had {
@@ -232,6 +237,9 @@ func (w *worker) handle(e *ring.Event) {
 	}
 	w.stamp = w.wait.Stamp(e)
 	err := e.Err
+	if errors.Is(err, io.EOF) && c.sealed != nil && c.answer.state == untilClose {
+		err = errCut
+	}
 	if err == nil && c.sealed != nil {
 		err = w.unseal(c, e.Data)
 	} else if err == nil {
@@ -240,6 +248,10 @@ func (w *worker) handle(e *ring.Event) {
 	switch {
 	case errors.Is(err, io.EOF):
 		w.ended(c)
+	case errors.Is(err, errUnasked) && c.idle():
+		w.lost(c, err)
+		c.owed = err
+		w.owing = append(w.owing, c)
 	case err != nil:
 		w.lost(c, err)
 	case c.spent():
@@ -262,7 +274,7 @@ func (w *worker) receive(c *conn, data []byte, discarded int) error {
 	}
 	for len(data) > 0 {
 		if c.idle() {
-			return errors.New("the target sent bytes that nothing asked for")
+			return errUnasked
 		}
 		used, done, err := c.answer.next(data, c.at(c.head).what.method == "HEAD")
 		if err != nil {
@@ -304,7 +316,30 @@ func (w *worker) judge(what *request, a *response) (load.OpStatus, error) {
 	return load.OK, nil
 }
 
+// payUp fails the next operation of each connection that brought what nothing had
+// asked for, while no operation was on it: a fault of the target that is not to go
+// uncounted.
+func (w *worker) payUp() {
+	kept := w.owing[:0]
+	for _, c := range w.owing {
+		if c.head == c.tail {
+			kept = append(kept, c)
+			continue
+		}
+		err := c.owed
+		c.owed = nil
+		w.fail(c, c.head+1, load.Failed, err)
+		if c.ring != nil {
+			w.sendWaiting(c)
+		}
+	}
+	w.owing = kept
+}
+
 var (
+	errCut     = errors.New("the target closed the connection without an end of TLS (close_notify): the answer may be cut off (RFC 9112 section 9.8)")
+	errUnasked = errors.New("the target sent bytes that nothing asked for")
+
 	errLength  = errors.New("an answer is not as long as it was before the load")
 	errContent = errors.New("an answer's content is not what it was before the load")
 )
@@ -339,10 +374,16 @@ func (e *statusErrors) of(status int) error {
 		return errors.New("the target answered with a status above 599")
 	}
 	if e.known[status] == nil {
-		e.known[status] = fmt.Errorf("the target answered with status %d", status)
+		e.known[status] = statusError(status)
 	}
 	return e.known[status]
 }
+
+// statusError is an answer with a status that is not right; each is counted by itself.
+type statusError int
+
+func (e statusError) Error() string      { return fmt.Sprintf("the target answered with status %d", int(e)) }
+func (e statusError) ErrorClass() string { return e.Error() }
 
 // Close closes the connections and stops those that are being opened.
 func (w *worker) Close() error {

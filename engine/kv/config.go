@@ -164,9 +164,7 @@ func (c *config) setShape(p *load.Params) (err error) {
 		return fmt.Errorf("%d workers share %d connections: expected at least one each", c.workers, c.connections)
 	}
 	c.io, c.raw = ring.Backend(p.String("io")), true // the driver provides processors enough
-	if c.gather, err = gather.Read(p, c.spec.Common, c.target.network, c.connections/c.workers*c.pipeline); err != nil {
-		return err
-	}
+	c.gather = gather.Open(c.spec.Common, c.target.network)
 	c.timeout = c.spec.Common.OpTimeout
 	if c.timeout <= 0 {
 		c.timeout = 5 * time.Second

@@ -13,7 +13,6 @@ import (
 
 	"bakeoff/load"
 	"bakeoff/load/dial"
-	"bakeoff/load/gather"
 )
 
 // Engine is the key-value engine. Its zero value is ready.
@@ -84,6 +83,5 @@ func parameters() []load.Parameter {
 		{Name: "verify", Type: load.TypeBool, Default: "false", Doc: "Check every value that comes back, and all keys after the window. It costs the generator CPU."},
 		{Name: "reconnect_every", Type: load.TypeInt, Default: "0", Doc: "Replies after which a connection is closed and opened again; 0: never."},
 		{Name: "io", Type: load.TypeEnum, Values: []string{"auto", "io_uring", "epoll"}, Default: "auto", Doc: "How the generator talks to the kernel."},
-		gather.Parameter(),
 	}, dial.TLSParameters()...)
 }

@@ -58,21 +58,6 @@ func once(t *testing.T, spec load.Spec) load.Result {
 	return result
 }
 
-// TestGatheredReplies: with half of the connections' replies taken at a time, each is
-// still one reply.
-func TestGatheredReplies(t *testing.T) {
-	_, tcp, _ := startRedis(t)
-	for _, pipeline := range []int{1, 8} {
-		spec := load.Spec{Workload: "w", Part: load.Source, Engine: "kv", Target: tcp, Seed: 1,
-			Parameters: map[string]any{"connections": 8, "pipeline": pipeline, "gather": 4, "key_maximum": 100},
-			Common:     load.Common{Window: 300 * time.Millisecond}}
-		result := once(t, spec)
-		if l := result.Load.Ledger; l.Completed == 0 || l.Failed+l.TimedOut > 0 {
-			t.Errorf("pipeline %d: ledger is %+v: %v", pipeline, l, result.Load.Errors)
-		}
-	}
-}
-
 // TestKernelStampsKeepLatencyExact: an open loop that wakes up only every 20 ms
 // must not add that to the service times.
 func TestKernelStampsKeepLatencyExact(t *testing.T) {

@@ -1,6 +1,7 @@
-// Package gather has a worker wait for several answers at a time without a word of
-// it in their latencies: each keeps the moment at which the kernel had it. One
-// wake-up then serves them all, which is most of what an answer costs the generator.
+// Package gather has a worker wait for several answers at a time: one wake-up then
+// serves them all. Each keeps the moment at which the kernel had it, so that the wait
+// is in no latency. In an open loop that changes nothing else; in a closed loop less
+// is in flight meanwhile.
 package gather
 
 import (
@@ -28,15 +29,27 @@ const patience = 200 * time.Microsecond
 func Parameter() load.Parameter {
 	return load.Parameter{
 		Name: "gather", Type: load.TypeInt, Default: "1",
-		Doc: "Answers that a worker waits for at a time in a closed loop (at most half of what it has in flight; for 200us, or the quantum, at most). It saves the generator's CPU; latencies do not grow, since the kernel stamps what it receives, but a request waits for others' answers, so that a little less is in flight. TCP only.",
+		Doc:          "Answers that a worker waits for at a time in a closed loop (at most half of what it has in flight; for 200us, or the quantum, at most), so that one wake-up serves them all. Latencies end when the kernel received an answer, but its connection stays idle until the others' are there: less is in flight than the connections say, by up to as many, and throughput and latencies are those of that smaller load. For finding out what a server can do with a generator short of CPU; never compare it with loads of another gather. TCP, without discard.",
+		Incomparable: true,
 	}
 }
+
+// Open is the policy of an open loop, whose answers may wait for its quantum; that
+// of a closed loop is zero.
+func Open(common load.Common, network string) Policy {
+	if network == "tcp" && isOpen(common) {
+		return Policy{Patience: common.Quantum}
+	}
+	return Policy{}
+}
+
+func isOpen(common load.Common) bool { return common.Rate > 0 || len(common.Steps) > 0 }
 
 // Read reads the parameter, for workers that have so many operations in flight on
 // a network.
 func Read(p *load.Params, common load.Common, network string, inFlight int) (Policy, error) {
 	n := p.Int("gather")
-	open := common.Rate > 0 || len(common.Steps) > 0
+	open := isOpen(common)
 	switch {
 	case n < 1 || n > 1 && int64(inFlight) < 2*n:
 		return Policy{}, fmt.Errorf("parameter \"gather\": found %d, expected 1, or up to %d: half of the %d operations that a worker has in flight", n, max(inFlight/2, 1), inFlight)
@@ -44,10 +57,8 @@ func Read(p *load.Params, common load.Common, network string, inFlight int) (Pol
 		return Policy{}, fmt.Errorf("parameter \"gather\": found %d on a %s socket, expected 1: the kernel stamps what it receives by TCP alone, and latencies would hold the wait", n, network)
 	case n > 1 && open:
 		return Policy{}, fmt.Errorf("parameter \"gather\": found %d in an open loop, expected 1: there the quantum says how long answers may wait", n)
-	case open && network == "tcp":
-		return Policy{Patience: common.Quantum}, nil
 	case n == 1:
-		return Policy{}, nil
+		return Open(common, network), nil
 	case common.Quantum > 0:
 		return Policy{common.Quantum, int(n)}, nil
 	}
