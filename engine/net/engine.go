@@ -41,6 +41,7 @@ func (Engine) Describe() load.Description {
 		Parameters: parameters(),
 		Kinds:      []string{kindSend: "send", kindReceive: "receive", kindPing: "ping", kindConnect: "connect", kindRead: "read", kindWrite: "write"},
 		Parts:      []load.Part{load.Source},
+		Target:     targetForms,
 		Figures:    figureNames(),
 	}
 }

@@ -35,6 +35,7 @@ type totals struct {
 	drops, copied      uint64
 	retransmits        uint64
 	bytesRetransmitted uint64
+	untold             bool // some receiver does not count expected, duplicates and reordered
 }
 
 func sum(ends []flow.End) (t totals) {
@@ -50,6 +51,7 @@ func sum(ends []flow.End) (t totals) {
 			t.sent, t.sentUnits = t.sent+c.Bytes, t.sentUnits+c.Units
 			continue
 		}
+		t.untold = t.untold || e.Untold
 		t.received, t.units = t.received+c.Bytes, t.units+c.Units
 		t.expected, t.duplicates, t.reordered = t.expected+c.Expected, t.duplicates+c.Duplicates, t.reordered+c.Reordered
 		t.deviation, t.deviations = t.deviation+c.Deviation, t.deviations+c.Deviations
@@ -79,6 +81,9 @@ func endCounts(end string, t totals, at, cpu int64) []load.Count {
 		{"bytes_sent", "B", t.sent}, {"bytes_received", "B", t.received}, {"retransmits", "1", t.retransmits},
 		{"received", "1", t.units}, {"sent", "1", t.sentUnits}, {"expected", "1", t.expected}, {"duplicates", "1", t.duplicates}, {"reordered", "1", t.reordered}, {"socket_drops", "1", t.drops},
 	} {
+		if t.untold && slices.Contains([]string{"expected", "duplicates", "reordered", "socket_drops"}, c.name) {
+			continue
+		}
 		list = append(list, load.Count{Name: end + "." + c.name, Unit: c.unit, Value: float64(c.value)})
 	}
 	return list
@@ -131,7 +136,7 @@ func between(open, end []flow.End) totals {
 		sent: less(b.sent, a.sent), received: less(b.received, a.received), units: less(b.units, a.units), sentUnits: less(b.sentUnits, a.sentUnits),
 		expected: less(b.expected, a.expected), duplicates: less(b.duplicates, a.duplicates), reordered: less(b.reordered, a.reordered),
 		deviation: b.deviation - a.deviation, deviations: less(b.deviations, a.deviations), drops: less(b.drops, a.drops), copied: less(b.copied, a.copied),
-		retransmits: less(b.retransmits, a.retransmits), bytesRetransmitted: less(b.bytesRetransmitted, a.bytesRetransmitted),
+		retransmits: less(b.retransmits, a.retransmits), bytesRetransmitted: less(b.bytesRetransmitted, a.bytesRetransmitted), untold: b.untold,
 	}
 }
 
@@ -193,13 +198,14 @@ func (w *window) datagrams() {
 	local, remote := w.ends()
 	expected, received := local.expected+remote.expected, local.units+remote.units
 	sent := local.sentUnits + remote.sentUnits
+	untold := local.untold || remote.untold
 	switch {
 	case expected > 0:
 		w.add("loss", "1", float64(less(expected, received))/float64(expected))
-	case sent > 0:
+	case sent > 0 && !untold:
 		w.add("loss", "1", 1)
 	}
-	if received > 0 {
+	if received > 0 && !untold {
 		w.add("reordered", "1", float64(local.reordered+remote.reordered)/float64(received))
 		w.add("duplicates", "1", float64(local.duplicates+remote.duplicates)/float64(received))
 	}

@@ -175,7 +175,7 @@ func (p *iperf) expect(_ context.Context, open, close int64) error {
 func (p *iperf) edge(ctx context.Context, closing bool, local func() ([]flow.End, error)) (_ *wire.Report, err error) {
 	if !closing {
 		p.opened, err = local()
-		return &wire.Report{Flows: make([]flow.End, p.c.connections())}, err
+		return &wire.Report{Flows: p.flows()}, err
 	}
 	p.over.Store(true)
 	var theirs *iperf3.Results
@@ -220,7 +220,7 @@ func (p *iperf) results(local []flow.End) iperf3.Results {
 	seconds := float64(p.closes-p.opens) / 1e9
 	for i, e := range local {
 		w := between(p.opened[i:i+1], local[i:i+1])
-		s := iperf3.Stream{ID: iperf3.StreamID(i), Bytes: float64(w.sent + w.received), Retransmits: -1, End: seconds, Packets: iperf3.Int(w.sentUnits)}
+		s := iperf3.Stream{ID: iperf3.StreamID(i), Bytes: float64(w.sent + w.received), Retransmits: -1, End: seconds, Packets: iperf3.Int(w.sentUnits), OmittedErrors: new(iperf3.Int), OmittedPackets: new(iperf3.Int)}
 		if e.Sender && e.Info != nil {
 			r.HasRetransmits, s.Retransmits = 1, iperf3.Int(w.retransmits)
 		}
@@ -232,12 +232,21 @@ func (p *iperf) results(local []flow.End) iperf3.Results {
 	return r
 }
 
+// flows are the server's ends, before it has told anything.
+func (p *iperf) flows() []flow.End {
+	ends := make([]flow.End, p.c.connections())
+	for i := range ends {
+		ends[i].Sender = i >= p.c.test.Send
+		ends[i].Untold = !ends[i].Sender && p.c.test.Datagram
+	}
+	return ends
+}
+
 // report is the server's results as a report since its counts began.
 func (p *iperf) report(r *iperf3.Results) (*wire.Report, error) {
 	n := p.c.connections()
-	out := &wire.Report{Flows: make([]flow.End, n)}
+	out := &wire.Report{Flows: p.flows()}
 	for i := range n {
-		out.Flows[i].Sender = i >= p.c.test.Send
 		found := false
 		for _, s := range r.Streams {
 			if s.ID != iperf3.StreamID(i) {
@@ -266,13 +275,27 @@ func (p *iperf) stream(e *flow.End, s iperf3.Stream) {
 	if !p.c.test.Datagram {
 		return
 	}
-	packets := uint64(max(s.Packets-s.OmittedPackets, 0))
+	if s.OmittedPackets == nil && p.omit() > 0 {
+		// iperf3 3.12 and its like count the datagrams of the omitted seconds too,
+		// and do not say how many those were: only the bytes are of the window.
+		e.Counts.Units, e.Counts.Jitter = e.Counts.Bytes/uint64(p.c.test.Block), s.Jitter*1e9
+		return
+	}
+	packets := uint64(max(s.Packets-value(s.OmittedPackets), 0))
 	if e.Sender {
 		e.Counts.Units = packets
 		return
 	}
-	lost := uint64(max(s.Errors-s.OmittedErrors, 0))
+	lost := uint64(max(s.Errors-value(s.OmittedErrors), 0))
 	e.Counts.Expected, e.Counts.Units, e.Counts.Jitter = packets, less(packets, lost), s.Jitter*1e9
+}
+
+// value is a number that may be absent: then nothing was omitted.
+func value(n *iperf3.Int) iperf3.Int {
+	if n == nil {
+		return 0
+	}
+	return *n
 }
 
 func (p *iperf) samples(context.Context) []flow.End { return nil }

@@ -59,6 +59,31 @@ func iperfServer(t *testing.T, host string) string {
 	}
 }
 
+// TestTheirWarmUp: iperf3 3.12 counts the datagrams of the seconds that it omits, and
+// does not say how many they were: then no loss is told, rather than a wrong one.
+func TestTheirWarmUp(t *testing.T) {
+	t.Parallel() // it mostly waits
+	target := iperfServer(t, "127.0.0.1")
+	r := measure(t, load.Spec{Target: target, Parameters: map[string]any{"transport": "udp", "bitrate": "50M", "block": 1000}, Common: load.Common{Warmup: time.Second, Window: 1200 * time.Millisecond}})
+	f := figures(r)
+	counted := map[string]float64{}
+	for _, c := range r.Load.Counters {
+		counted[c.Name] = c.Close - c.Open
+	}
+	if loss, told := f["loss"]; told {
+		// A newer server, which tells how many it omitted.
+		if all := counted["server.received"] / (1 - loss); loss < 0 || loss > 1 || all > 1.2*50e6/8/1000*r.Load.Window.Seconds {
+			t.Errorf("loss %g of %g datagrams in %g s: those of the warm-up are among them", loss, all, r.Load.Window.Seconds)
+		}
+	}
+	if _, told := f["reordered"]; told || f["bandwidth"] <= 0 || f["bandwidth"] > 1.3*50e6/8 || counted["server.received"] <= 0 {
+		t.Errorf("figures %v, counters %v", f, counted)
+	}
+	if _, told := counted["server.expected"]; told {
+		t.Errorf("the record has counters that iperf3's server does not keep: %v", counted)
+	}
+}
+
 // TestTheirServer: our client against the real iperf3 server.
 func TestTheirServer(t *testing.T) {
 	t.Parallel() // it mostly waits

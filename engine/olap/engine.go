@@ -30,7 +30,7 @@ const (
 )
 
 // Describe documents the engine.
-func (Engine) Describe() load.Description {
+func (e Engine) Describe() load.Description {
 	kinds := make([]string, 0, tpch.Queries+2)
 	for q := range tpch.Queries {
 		kinds = append(kinds, fmt.Sprintf("q%d", q+1))
@@ -40,6 +40,7 @@ func (Engine) Describe() load.Description {
 		Parameters: parameters(),
 		Kinds:      append(kinds, "rf1", "rf2"),
 		Parts:      []load.Part{load.Source},
+		Target:     e.forms() + "; without one, an embedded database that is gone with the load",
 		Figures:    figureNames(),
 	}
 }

@@ -101,6 +101,7 @@ func (s *session) allowRefreshes(ctx context.Context, fingerprint string) error 
 	if n == 0 {
 		return nil
 	}
+	s.words = s.c.population.Words() // or the first refresh function would make them, and that be measured
 	if err := s.save(ctx, fingerprint); err != nil {
 		return fmt.Errorf("keeping a copy of the data set: %w", err)
 	}

@@ -18,6 +18,7 @@ type session struct {
 	dir string   // of an embedded database that goes with the session
 
 	figures []record.Figure // of preparing
+	words   []byte          // kept so that refresh functions find them made
 	streams []*stream
 	powered chan struct{} // closed when the power run is over; nil without one before a throughput run
 	mu      sync.Mutex    // of what streams have done
@@ -98,6 +99,7 @@ func (s *session) Settings(ctx context.Context) (map[string]string, error) {
 // Close ends the session.
 func (s *session) Close() error {
 	var err error
+	s.words = nil
 	if s.db != nil {
 		err = s.db.Close()
 		s.db = nil

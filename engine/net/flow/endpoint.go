@@ -14,6 +14,7 @@ import (
 // End is what one end of one connection knows at one moment.
 type End struct {
 	Sender  bool              `json:"sender,omitempty"`
+	Untold  bool              `json:"untold,omitempty"` // a receiver that does not count reordered, duplicate and missing datagrams
 	Counts  Counts            `json:"counts"`
 	Info    *socket.Info      `json:"info,omitempty"`  // of TCP
 	Drops   uint64            `json:"drops,omitempty"` // datagrams that the socket had no room for

@@ -198,13 +198,13 @@ func (n *Int) UnmarshalJSON(b []byte) error {
 type Stream struct {
 	ID             int     `json:"id"`
 	Bytes          float64 `json:"bytes"`
-	Retransmits    Int     `json:"retransmits"` // -1 where it is not known
-	Jitter         float64 `json:"jitter"`      // seconds
-	Errors         Int     `json:"errors"`      // datagrams lost
-	OmittedErrors  Int     `json:"omitted_errors"`
-	Packets        Int     `json:"packets"` // datagrams, those of the omitted seconds among them
-	OmittedPackets Int     `json:"omitted_packets"`
-	Start          float64 `json:"start_time"` // seconds
+	Retransmits    Int     `json:"retransmits"`               // -1 where it is not known
+	Jitter         float64 `json:"jitter"`                    // seconds
+	Errors         Int     `json:"errors"`                    // datagrams lost
+	OmittedErrors  *Int    `json:"omitted_errors,omitempty"`  // nil: the peer does not tell
+	Packets        Int     `json:"packets"`                   // datagrams, those of the omitted seconds among them
+	OmittedPackets *Int    `json:"omitted_packets,omitempty"` // nil: the peer does not tell
+	Start          float64 `json:"start_time"`                // seconds
 	End            float64 `json:"end_time"`
 }
 

@@ -40,7 +40,7 @@ func TestResultsOfAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := r.Streams[0]
-	if r.HasRetransmits != -1 || s.Retransmits != -1 || s.Bytes != 1234567890123 || s.Errors != 3 || s.Packets != 1000 || s.OmittedPackets != 10 || s.End != 5.01 || r.CPUTotal != 12.5 {
+	if r.HasRetransmits != -1 || s.Retransmits != -1 || s.Bytes != 1234567890123 || s.Errors != 3 || s.Packets != 1000 || s.OmittedPackets == nil || *s.OmittedPackets != 10 || s.End != 5.01 || r.CPUTotal != 12.5 {
 		t.Errorf("%+v", r)
 	}
 	for _, bad := range []string{`{"streams":[{"bytes":-1}]}`, `{"streams":[{"end_time":-1}]}`, `{"streams":[{"packets":"many"}]}`, `{"streams":[{"packets":1e300}]}`} {

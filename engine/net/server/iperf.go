@@ -430,12 +430,18 @@ func (t *iperfTest) results(end iperfEdge) iperf3.Results {
 // datagramResults are those of a UDP stream. Packets count from the test's
 // start, with the omitted ones beside them; of errors only those that count.
 func (t *iperfTest) datagramResults(s *iperf3.Stream, base flow.Counts, e flow.End) {
+	s.OmittedErrors = new(iperf3.Int)
 	if e.Sender {
-		s.Packets, s.OmittedPackets = iperf3.Int(e.Counts.Units), iperf3.Int(base.Units)
+		s.Packets, s.OmittedPackets = iperf3.Int(e.Counts.Units), whole(base.Units)
 		return
 	}
-	s.Packets, s.OmittedPackets = iperf3.Int(e.Counts.Expected), iperf3.Int(base.Expected)
+	s.Packets, s.OmittedPackets = iperf3.Int(e.Counts.Expected), whole(base.Expected)
 	s.Jitter = e.Counts.Jitter / 1e9
 	lost := int64(e.Counts.Expected-base.Expected) - int64(e.Counts.Units-base.Units)
 	s.Errors = iperf3.Int(max(lost, 0))
+}
+
+func whole(n uint64) *iperf3.Int {
+	v := iperf3.Int(n)
+	return &v
 }

@@ -93,6 +93,10 @@ func New(scale float64, text *Text) (*Population, error) {
 	return p, nil
 }
 
+// Words makes the pseudo text that comments are cut out of, some 300 MB, which
+// otherwise the first row does that has one. It is made once as long as the result is kept.
+func (p *Population) Words() []byte { return p.text() }
+
 // distinctSuppliers reports whether the suppliers of every part differ, which they
 // do not where suppliers are few.
 func (p *Population) distinctSuppliers() bool {
