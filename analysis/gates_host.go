@@ -182,13 +182,18 @@ func (c *trialCheck) knowsServers() bool {
 			return false
 		}
 	}
+	known := len(c.trial.Services) > 0
 	for _, l := range c.trial.Loads {
+		if l.Generator.Embedded { // the target is in the generator's own process
+			known = true
+			continue
+		}
 		served := slices.ContainsFunc(c.trial.Services, func(s record.Service) bool { return s.Endpoint == l.Target })
 		if l.Target != "" && !served {
 			return false
 		}
 	}
-	return len(c.trial.Services) > 0
+	return known
 }
 
 // busiest names the three commands that used most.

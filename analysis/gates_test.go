@@ -108,6 +108,10 @@ func TestGates(t *testing.T) {
 			t.Services = nil
 			ramp(r, "neighbour.cpu", 0.6)
 		}},
+		{"busy-neighbour", record.SeverityHard, func(t *record.Trial, r map[string][]record.Reading) {
+			t.Services, t.Loads[0].Target, t.Loads[0].Generator.Embedded = nil, "sqlite:file", true
+			ramp(r, "neighbour.cpu", 0.6)
+		}},
 		{"errors", record.SeverityHard, func(t *record.Trial, _ map[string][]record.Reading) {
 			g := &t.Loads[0].Ledger
 			g.Dropped, g.Offered = g.Completed/500, g.Offered+g.Completed/500

@@ -113,7 +113,11 @@ func (a *analyst) loadText(workload string) string {
 		text += " Parameters: " + loadSummary(loads) + "."
 	}
 	if d := l.DataSet; d != nil {
-		text += fmt.Sprintf(" Data set: %d items, %s, fingerprint %s.", d.Items, quantity(float64(d.Bytes), "B"), d.Fingerprint)
+		size := ""
+		if d.Bytes > 0 { // else the target does not tell
+			size = ", " + quantity(float64(d.Bytes), "B")
+		}
+		text += fmt.Sprintf(" Data set: %d items%s, fingerprint %s.", d.Items, size, d.Fingerprint)
 	}
 	return text
 }

@@ -147,7 +147,7 @@ func (m *measurement) cost(completed uint64, open, end int64) record.GeneratorCo
 	g := record.GeneratorCost{
 		UserSeconds: cpu.user.Seconds(), SystemSeconds: cpu.system.Seconds(),
 		CPUPerMillion: perMillion(cpu, completed), BusyFraction: m.outcome.busiest,
-		Workers: m.shape.Workers, NullNanosPerOp: m.null, Backend: m.shape.Backend, Embedded: m.shape.Embedded,
+		Workers: m.shape.Workers, NullNanosPerOp: m.null, Backend: m.shape.Backend, Embedded: m.shape.Embedded, Shared: m.shape.Contract == Blocking,
 		Stalls:       &record.Stalls{TickMax: m.ticks.longest, TickTotal: m.ticks.total, WorkerMax: m.outcome.late.longest, WorkerTotal: m.outcome.late.total},
 		PacingLagP50: lag.Quantile(0.5), PacingLagP99: lag.Quantile(0.99), PacingLagMax: lag.Max(),
 	}

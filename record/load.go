@@ -121,10 +121,13 @@ type DataSet struct {
 
 // GeneratorCost is what the load cost the machine that made it.
 type GeneratorCost struct {
-	UserSeconds    float64 `json:"user_seconds"`   // CPU, over the window
-	SystemSeconds  float64 `json:"system_seconds"` // CPU, over the window
-	CPUPerMillion  float64 `json:"cpu_seconds_per_million_ops"`
-	BusyFraction   float64 `json:"busy_fraction"` // of the busiest worker, without the spin of its own loop
+	UserSeconds   float64 `json:"user_seconds"`   // CPU, over the window
+	SystemSeconds float64 `json:"system_seconds"` // CPU, over the window
+	CPUPerMillion float64 `json:"cpu_seconds_per_million_ops"`
+	BusyFraction  float64 `json:"busy_fraction"` // of the busiest worker, without the spin of its own loop
+	// Shared are workers without threads of their own: BusyFraction is then that of
+	// all cores that they can use.
+	Shared         bool    `json:"shared,omitempty"`
 	Workers        int     `json:"workers"`
 	PacingLagP50   int64   `json:"pacing_lag_p50_ns"` // intended start -> sent; 0 in a closed loop
 	PacingLagP99   int64   `json:"pacing_lag_p99_ns"`

@@ -142,6 +142,9 @@ func pageOf(r *analysis.Result) *page {
 	}
 	p.Started, p.Ended, p.Took = clockTimes(r.Run)
 	p.VerifyLine = commandLine([]string{"bakeoff", "verify", orElse(r.Run.ID, "RUN")})
+	if i := slices.IndexFunc(r.Commands, func(c string) bool { return strings.HasPrefix(c, "bakeoff verify ") }); i >= 0 {
+		p.VerifyLine = r.Commands[i] // with the folder that the run is in
+	}
 	p.Sections = p.contents()
 	return p
 }

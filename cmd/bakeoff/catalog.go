@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/pflag"
@@ -46,6 +48,9 @@ func tryOpen(e load.Engine, w plan.Workload) error {
 	session, err := e.Open(context.Background(), trialSpec(w))
 	if err != nil {
 		return err
+	}
+	if session.Shape().Done && w.Window > 0 {
+		return errors.Join(fmt.Errorf("engine %s: window: found %v, expected none: this work ends when it is done, and all of it is measured; write deadline: 1h, say, and no window", e.Name(), w.Window), session.Close())
 	}
 	return session.Close()
 }

@@ -211,12 +211,18 @@ func printLoadJSON(w io.Writer, r load.Result, rows []latencyRow) error {
 func printLoadTable(w io.Writer, r load.Result, rows []latencyRow) error {
 	l := r.Load
 	seconds := l.Window.Seconds
-	fmt.Fprintf(w, "%s of %s over %.2f s (%s, %d workers)\n\n", l.Engine, targetOf(l), seconds, l.Generator.Backend, l.Generator.Workers)
+	fmt.Fprintf(w, "%s of %s over %.2f s (%s, %s)\n\n", l.Engine, targetOf(l), seconds, l.Generator.Backend, counted(l.Generator.Workers, "worker"))
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "kind\tops/s\tmisses/s\tfailed\ttimed out\tin\tout\tmean\tp50\tp99\tp99.9\tmax\t")
-	for _, k := range append(l.Kinds, totalKind(l.Kinds)) {
-		line := fmt.Sprintf("%s\t%s\t%s\t%d\t%d\t%s\t%s\t", k.Kind, rate(k.Completed, seconds, ""), rate(k.Misses, seconds, ""), k.Failed, k.TimedOut,
-			rate(k.BytesIn, seconds, "B/s"), rate(k.BytesOut, seconds, "B/s"))
+	total := totalKind(l.Kinds)
+	traffic := func(n uint64) string {
+		if total.BytesIn+total.BytesOut == 0 && total.Completed > 0 { // the engine does not see it
+			return "-"
+		}
+		return rate(n, seconds, "B/s")
+	}
+	for _, k := range append(l.Kinds, total) {
+		line := fmt.Sprintf("%s\t%s\t%s\t%d\t%d\t%s\t%s\t", k.Kind, rate(k.Completed, seconds, ""), rate(k.Misses, seconds, ""), k.Failed, k.TimedOut, traffic(k.BytesIn), traffic(k.BytesOut))
 		fmt.Fprintln(tw, line+latencyCells(r, rows, k.Kind))
 	}
 	if err := tw.Flush(); err != nil {
@@ -286,10 +292,18 @@ func printLoadNotes(w io.Writer, r load.Result) {
 	if g.Embedded {
 		who = "Generator and the target within it"
 	}
-	fmt.Fprintf(w, "%s: %.3f CPU s a million operations (%.2f s user, %.2f s system), busiest worker %.0f %% busy, measuring loop alone %.0f ns an operation.\n",
-		who, g.CPUPerMillion, g.UserSeconds, g.SystemSeconds, 100*g.BusyFraction, g.NullNanosPerOp)
+	cost := "-"
+	if g.CPUPerMillion > 0 {
+		cost = fmt.Sprintf("%.3f", g.CPUPerMillion)
+	}
+	busiest := "busiest worker"
+	if g.Shared {
+		busiest = "the cores that its workers can use"
+	}
+	fmt.Fprintf(w, "%s: %s CPU s a million operations (%.2f s user, %.2f s system), %s %.0f %% busy, measuring loop alone %.0f ns an operation.\n",
+		who, cost, g.UserSeconds, g.SystemSeconds, busiest, 100*g.BusyFraction, g.NullNanosPerOp)
 	if g.TargetRate > 0 {
-		fmt.Fprintf(w, "Open loop at %s: pacing lag p50 %s, p99 %s, max %s; due and not sent: %s, which count with the least they lagged.\n",
+		fmt.Fprintf(w, "Open loop at %s: pacing lag p50 %s, p99 %s, max %s; due and not sent by the close, warm-up included: %s, which count with the least they lagged.\n",
 			unit.FormatSI(g.TargetRate, "ops/s", 4), nanos(g.PacingLagP50), nanos(g.PacingLagP99), nanos(g.PacingLagMax), counted(l.Ledger.Backlog, "operation"))
 		if reached := float64(l.Ledger.Completed) / l.Window.Seconds; reached < reachedShare*g.TargetRate {
 			fmt.Fprintf(w, "The target rate was missed: %s of %s. The latencies are those of an overloaded target.\n",

@@ -146,7 +146,7 @@ func (p *progress) warnings(all []record.Warning) {
 		}
 	}
 	if len(soft) > 0 {
-		p.print("      noted: " + strings.Join(soft, ", "))
+		p.print("      soft: " + strings.Join(soft, ", "))
 	}
 }
 

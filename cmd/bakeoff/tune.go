@@ -73,7 +73,7 @@ func (f *tuneFlags) execute(ctx context.Context, env *osenv.Env, name string) er
 		return badInput(err)
 	}
 	if len(steps) == 0 {
-		_, err := io.WriteString(env.Stdout, "Inspect found nothing that a setting could change: there is nothing to try.\n")
+		_, err := io.WriteString(env.Stdout, "Inspect advises nothing more that a setting could change: there is nothing to try.\n")
 		return err
 	}
 	var out tuned
@@ -96,10 +96,24 @@ func (f *tuneFlags) execute(ctx context.Context, env *osenv.Env, name string) er
 		out.Confirm, out.Together = dir, &confirmed[0]
 	}
 	if f.run.json {
-		return printJSON(env.Stdout, out)
+		err = printJSON(env.Stdout, out)
+	} else {
+		err = printTuned(env.Stdout, out)
 	}
-	return printTuned(env.Stdout, out)
+	if err == nil && !out.judged() {
+		return invalid("no step could be judged: every comparison is invalid; the validity gates of %s say why", reportOf(out.Ladder))
+	}
+	return err
 }
+
+// judged reports whether any step was compared.
+func (t *tuned) judged() bool {
+	return slices.ContainsFunc(t.Steps, func(o analysis.TuningOutcome) bool {
+		return slices.ContainsFunc(o.Findings, func(f analysis.Finding) bool { return f.Verdict != analysis.Invalid })
+	})
+}
+
+func reportOf(dir string) string { return filepath.Join(dir, "report", "report.html") }
 
 // choose returns the steps to try: those of a file, or what inspect advises for
 // the host.
@@ -225,9 +239,11 @@ func printTuned(w io.Writer, t tuned) error {
 			b.WriteString("      no trial of it could be judged\n")
 		}
 	}
-	fmt.Fprintf(&b, "\nLadder: %s\n", filepath.Join(t.Ladder, "report", "report.html"))
-	if t.Together == nil {
+	fmt.Fprintf(&b, "\nLadder: %s\n", reportOf(t.Ladder))
+	if t.Together == nil && t.judged() {
 		b.WriteString("Nothing helped measurably: leave the machine as it is.\n")
+	}
+	if t.Together == nil {
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
@@ -235,7 +251,7 @@ func printTuned(w io.Writer, t tuned) error {
 	for _, f := range t.Together.Findings {
 		fmt.Fprintf(&b, "      %-12s %s\n", f.Verdict, f.Sentence)
 	}
-	fmt.Fprintf(&b, "Confirmation: %s\n\n", filepath.Join(t.Confirm, "report", "report.html"))
+	fmt.Fprintf(&b, "Confirmation: %s\n\n", reportOf(t.Confirm))
 	if !t.Together.Helped {
 		b.WriteString("Together they do not help measurably: what the single steps showed may have been chance, or they get into each other's way.\n")
 	}
