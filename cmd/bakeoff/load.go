@@ -249,7 +249,7 @@ func runLoad(ctx context.Context, env *osenv.Env, e load.Engine, spec load.Spec,
 // invalid.
 func judgedLoad(r load.Result) error {
 	total := totalKind(r.Load.Kinds)
-	if total.Completed == 0 && len(r.Load.Figures) == 0 {
+	if total.Completed == 0 && (len(r.Load.Figures) == 0 || r.Load.Ended != "done") {
 		return invalid("no operation was completed in the window: %d failed, %d timed out", total.Failed, total.TimedOut)
 	}
 	for _, w := range r.Warnings {

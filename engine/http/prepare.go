@@ -109,6 +109,8 @@ func (c *config) fetch(ctx context.Context, client *nethttp.Client, r *request) 
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
+		} else if c.tls != nil && strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") {
+			err = errors.New("the target speaks HTTP in the clear on that port: write http:// in its URL")
 		} else if c.tls != nil {
 			err = dial.Advise(err)
 		} else if strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`) { // a TLS alert

@@ -153,6 +153,27 @@ func TestEveryMode(t *testing.T) {
 	}
 }
 
+// TestTheFirstIsCounted: without a warm-up the window begins with the first block,
+// which the receiver has waited for since before.
+func TestTheFirstIsCounted(t *testing.T) {
+	t.Parallel() // it mostly waits
+	target := startServer(t, serverConfig{}).targets[0]
+	for transport, p := range map[string]map[string]any{"tcp": {"bitrate": "1M", "block": "64K"}, "udp": {"bitrate": "40k", "block": "1K"}} {
+		p["transport"] = transport
+		r := measure(t, load.Spec{Target: target, Parameters: p, Common: load.Common{Window: 1300 * time.Millisecond}})
+		counted := map[string]float64{}
+		for _, c := range r.Load.Counters {
+			counted[c.Name] = c.Close - c.Open
+		}
+		if sent, got := counted["client.bytes_sent"], counted["server.bytes_received"]; sent == 0 || got != sent {
+			t.Errorf("%s: %g bytes were sent in the window and %g received", transport, sent, got)
+		}
+		if loss := figures(r)["loss"]; loss != 0 {
+			t.Errorf("%s: loss %g", transport, loss)
+		}
+	}
+}
+
 // TestABitrateIsKept: at most what was asked for goes out, by whichever end.
 func TestABitrateIsKept(t *testing.T) {
 	t.Parallel() // it mostly waits

@@ -127,7 +127,7 @@ func (s *session) Worker(ctx context.Context, i, n int) (load.Worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine net: connection %d of %d: %w", i+1, n, err)
 	}
-	e.Attach()
+	e.Attach(b.clock)
 	s.workers = append(s.workers, b)
 	return w, nil
 }

@@ -117,7 +117,7 @@ func (s *session) allowRefreshes(ctx context.Context, fingerprint string) error 
 
 // save keeps a copy for the next trials, unless there is one or none is wanted.
 func (s *session) save(ctx context.Context, fingerprint string) error {
-	if s.c.restore == "undo" || s.c.restore == "load" || s.dir != "" {
+	if s.c.restore == "undo" || s.c.restore == "load" || s.own != nil {
 		return nil // the data of an embedded database go with the session
 	}
 	if _, err := s.db.Saving(ctx); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 
 	"bakeoff/load"
@@ -15,7 +14,7 @@ import (
 type session struct {
 	c   *config
 	db  Database // opened when first needed
-	dir string   // of an embedded database that goes with the session
+	own *folder  // of an embedded database that goes with the session
 
 	figures []record.Figure // of preparing
 	words   []byte          // kept so that refresh functions find them made
@@ -40,11 +39,11 @@ func (s *session) open() error {
 	}
 	cfg := s.c.database
 	if cfg.URL.Host == "" && cfg.URL.Path == "" && cfg.URL.Opaque == "" {
-		dir, err := os.MkdirTemp("", "bakeoff-olap-")
-		if err != nil {
-			return fmt.Errorf("making a folder for the embedded database: %w", err)
+		var err error
+		if s.own, err = newFolder(); err != nil {
+			return err
 		}
-		s.dir, cfg.Dir = dir, dir
+		cfg.Dir = s.own.path
 	}
 	db, err := s.c.target.Open(cfg)
 	if err != nil {
@@ -104,9 +103,9 @@ func (s *session) Close() error {
 		err = s.db.Close()
 		s.db = nil
 	}
-	if s.dir != "" {
-		err = errors.Join(err, os.RemoveAll(s.dir))
-		s.dir = ""
+	if s.own != nil {
+		err = errors.Join(err, s.own.remove())
+		s.own = nil
 	}
 	return err
 }

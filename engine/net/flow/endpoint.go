@@ -129,8 +129,10 @@ func (e *Endpoint) FD() int {
 	return e.fd
 }
 
-// Attach says that the calling thread moves the data from now on.
-func (e *Endpoint) Attach() {
+// Attach says that the calling thread moves the data from now on. What it had to
+// wait for until after a mark was due is not in that mark.
+func (e *Endpoint) Attach(clock Clock) {
+	e.Meter.before = func() { e.Tick(clock.Now()) }
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.thread = unix.Gettid()

@@ -28,6 +28,8 @@ type Counts struct {
 // A Meter publishes the counts of a flow to other threads. It is safe for
 // concurrent use.
 type Meter struct {
+	before func() // done before anything is stored; of the thread that publishes
+
 	mu sync.Mutex
 	c  Counts
 	_  [64]byte // so that no two meters share a cache line
@@ -35,6 +37,9 @@ type Meter struct {
 
 // Publish stores counts.
 func (m *Meter) Publish(c *Counts) {
+	if m.before != nil {
+		m.before()
+	}
 	m.mu.Lock()
 	m.c = *c
 	m.mu.Unlock()

@@ -46,7 +46,7 @@ func (m *session) stream(fd int) error {
 		e.Shut()
 		return err
 	}
-	e.Attach()
+	e.Attach(m.s.clock)
 	if _, errno := conn.Send([]byte{wire.JoinOK}, 0); errno != 0 {
 		return fmt.Errorf("greeting a connection: %w", errno)
 	}
@@ -313,7 +313,7 @@ func (m *session) connects(i, listening int) error {
 	if err != nil {
 		return err
 	}
-	e.Attach()
+	e.Attach(m.s.clock)
 	defer e.Detach()
 	var counts flow.Counts
 	for m.ctx.Err() == nil {

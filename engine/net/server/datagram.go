@@ -33,7 +33,7 @@ func (m *session) datagrams(i, fd int) error {
 	if err != nil {
 		return errors.Join(err, unix.Close(fd))
 	}
-	e.Attach()
+	e.Attach(m.s.clock)
 	defer e.Detach()
 	return m.move(conn, e)
 }

@@ -240,7 +240,7 @@ func (t *iperfTest) begin(i, fd int, err error) error {
 			t.note(err)
 			return
 		}
-		e.Attach()
+		e.Attach(t.s.clock)
 		defer e.Detach()
 		t.note(t.move(socket.Conn{FD: fd, Raw: raw}, e))
 	})
