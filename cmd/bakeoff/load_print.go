@@ -363,7 +363,7 @@ func hammerDBLine(l record.Load) string {
 	case nopm == nil || l.Server["product"] == "":
 		return ""
 	case tpm == nil:
-		return fmt.Sprintf("Vuser 1:TEST RESULT : System achieved %.0f NOPM (no TPM: %s counts transactions late, or anew; a window of 10 s or more has one)", *nopm, l.Server["product"])
+		return fmt.Sprintf("Vuser 1:TEST RESULT : System achieved %.0f NOPM (no TPM: the counters of %s came late, or began again; a window of 10 s or more mostly has one)", *nopm, l.Server["product"])
 	}
 	return fmt.Sprintf("Vuser 1:TEST RESULT : System achieved %.0f NOPM from %.0f %s TPM", *nopm, *tpm, l.Server["product"])
 }

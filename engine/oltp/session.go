@@ -43,6 +43,7 @@ type session struct {
 // edge is a snapshot of the counters of the target.
 type edge struct {
 	at   int64 // clock nanoseconds at which it was asked for
+	took int64 // until the answer was there, during which the transactions went on
 	done int64 // transactions of our own
 	Counters
 }
@@ -145,7 +146,7 @@ func (s *session) Snapshot(ctx context.Context) ([]load.Count, error) {
 		s.edges = append(s.edges, edge{at: -1})
 		return counts, nil
 	}
-	s.edges = append(s.edges, edge{begin, done, c})
+	s.edges = append(s.edges, edge{begin, now - begin, done, c})
 	counts = append(counts, load.Count{Name: "target.next_orders", Unit: "1", Value: float64(c.NextOrders)})
 	if c.Transactions >= 0 {
 		counts = append(counts, load.Count{Name: "target.transactions", Unit: "1", Value: float64(c.Transactions)})
@@ -179,7 +180,7 @@ func (s *session) Figures(context.Context) ([]record.Figure, error) {
 		nopm := float64(to.NextOrders-from.NextOrders) / minutes
 		// A server that crashed counts from 0 again, which shows by what it missed.
 		counted := to.Transactions - from.Transactions
-		late := time.Duration(to.at-from.at) < lags*to.Lag
+		late := time.Duration(to.at-from.at) < lags*max(to.Lag, time.Duration(max(from.took, to.took)))
 		if from.Transactions >= 0 && counted > (to.done-from.done)/2 && !late {
 			add(figureTPM, "TPM", float64(counted)/minutes)
 		}
@@ -191,7 +192,7 @@ func (s *session) Figures(context.Context) ([]record.Figure, error) {
 	return all, nil
 }
 
-// lags is how many times as long as its counters' lag a window must be, for
+// lags is how many times as long as its counters' lag, or their reading, a window must be, for
 // their rate to be right within a tenth.
 const lags = 10
 

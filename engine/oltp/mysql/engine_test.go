@@ -170,13 +170,19 @@ func loads(t *testing.T, s *mariadbtest.Server) {
 func figures(t *testing.T, s *mariadbtest.Server) {
 	spec := specOf(target(s, "own"), nil)
 	spec.Common.Window = 2 * time.Second
-	r, err := measured(t, spec, nothing)
-	if err != nil || hard(r) != "" {
-		t.Fatal(err, hard(r))
-	}
+	var r load.Result
 	found := map[string]float64{}
-	for _, f := range r.Load.Figures {
-		found[f.Name] = f.Value
+	for range 5 { // a machine that is busy may take so long to read the counters that there is no TPM
+		var err error
+		if r, err = measured(t, spec, nothing); err != nil || hard(r) != "" {
+			t.Fatal(err, hard(r))
+		}
+		for _, f := range r.Load.Figures {
+			found[f.Name] = f.Value
+		}
+		if _, told := found["tpm"]; told {
+			break
+		}
 	}
 	if ratio := found["tpm"] / found["nopm"]; ratio < 2 || ratio > 2.7 {
 		t.Errorf("%v: TPM is %.2f times NOPM, want about 2.3", found, ratio)
