@@ -45,3 +45,28 @@ func TestPinningIsPutBack(t *testing.T) {
 		t.Errorf("the first thread may use %d processors, before %d", after.Count(), before.Count())
 	}
 }
+
+// TestWorkersOnOneCoreAreAsBusyAsItIs: each of them alone has but a part of it.
+func TestWorkersOnOneCoreAreAsBusyAsItIs(t *testing.T) {
+	var allowed unix.CPUSet
+	if err := unix.SchedGetaffinity(unix.Getpid(), &allowed); err != nil {
+		t.Fatal(err)
+	}
+	core := 0
+	for !allowed.IsSet(core) {
+		core++
+	}
+	f := batched(func(spec Spec) *echo { return &echo{clock: spec.Clock} })
+	f.shape.InFlight, f.shape.Workers = 1, 4
+	spec := short()
+	spec.Common.CPUs = []int{core}
+	result, err := opened(t, f, spec, Env{}).Measure(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := result.Load.Generator
+	share := (g.UserSeconds + g.SystemSeconds) / result.Load.Window.Seconds
+	if g.BusyFraction < 0.9*min(share, 1) || share == 0 {
+		t.Errorf("the workers took %.2f of their core, and the busiest is said to be busy %.2f of the time", share, g.BusyFraction)
+	}
+}

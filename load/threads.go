@@ -141,7 +141,9 @@ func (t *threads) edge(bool) {}
 
 func (t *threads) finish() outcome {
 	o := outcome{finished: true}
-	for _, th := range t.all {
+	cores := map[int]float64{} // how busy those are that workers are pinned to
+	all := 0.0
+	for i, th := range t.all {
 		select {
 		case <-th.ended:
 		default:
@@ -159,8 +161,17 @@ func (t *threads) finish() outcome {
 		spent := l.atClose.sub(l.atOpen)
 		o.cpu = o.cpu.add(spent)
 		window := float64(l.recorder.edges.close - l.recorder.edges.open)
-		o.busiest = max(o.busiest, fraction(float64(spent.busy()), window))
+		busy := fraction(float64(spent.busy()), window)
+		o.busiest, all = max(o.busiest, busy), all+busy
+		if len(t.cpus) > 0 {
+			cores[t.cpus[i%len(t.cpus)]] += busy
+		}
 	}
+	// Workers that share a core are as busy as it is.
+	for _, busy := range cores {
+		o.busiest = max(o.busiest, min(busy, 1))
+	}
+	o.busiest = max(o.busiest, min(all/float64(runtime.NumCPU()), 1))
 	return o
 }
 

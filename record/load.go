@@ -124,7 +124,7 @@ type GeneratorCost struct {
 	UserSeconds   float64 `json:"user_seconds"`   // CPU, over the window
 	SystemSeconds float64 `json:"system_seconds"` // CPU, over the window
 	CPUPerMillion float64 `json:"cpu_seconds_per_million_ops"`
-	BusyFraction  float64 `json:"busy_fraction"` // of the busiest worker, without the spin of its own loop
+	BusyFraction  float64 `json:"busy_fraction"` // of the busiest worker, or of a core that workers share, without the spin of their loops
 	// Shared are workers without threads of their own: BusyFraction is then that of
 	// all cores that they can use.
 	Shared         bool    `json:"shared,omitempty"`

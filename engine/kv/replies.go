@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -173,6 +174,9 @@ func (e *errorTexts) of(text []byte) error {
 		return err
 	}
 	err := fmt.Errorf("the target answered: %s", text)
+	if bytes.HasPrefix(text, []byte("NOAUTH")) {
+		err = fmt.Errorf("%w: give its password as the secret \"password\" (--password-file or --password-env)", err)
+	}
 	if len(e.known) < maxErrorTexts {
 		if e.known == nil {
 			e.known = map[string]error{}
