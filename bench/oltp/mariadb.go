@@ -43,6 +43,7 @@ func startMariaDB(ctx context.Context, dir string) (server, error) {
 		return s, s.start(ctx)
 	}
 	install := exec.CommandContext(ctx, "mariadb-install-db", "--no-defaults", "--datadir="+s.data(), "--auth-root-authentication-method=normal", "--skip-test-db", "--user=root")
+	install.Env = append(os.Environ(), "TMPDIR="+dir)
 	if out, err := install.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("mariadb-install-db (Debian: mariadb-server): %w\n%s", err, tail(out))
 	}
@@ -59,7 +60,7 @@ func (s *mariadb) start(ctx context.Context) error {
 	s.cmd = exec.Command("taskset", "--cpu-list", s.cores, "mariadbd", "--no-defaults", "--user=root", "--datadir="+s.data(), "--socket="+filepath.Join(s.dir, "s"),
 		"--bind-address=127.0.0.1", "--port="+strconv.Itoa(s.port), "--pid-file="+filepath.Join(s.dir, "pid"), "--skip-name-resolve", "--local-infile=1",
 		"--innodb-buffer-pool-size=512M", "--innodb-log-file-size=1G", "--innodb-flush-log-at-trx-commit=0", "--max-connections=200",
-		"--innodb-buffer-pool-load-at-startup=0", "--innodb-buffer-pool-dump-at-shutdown=0")
+		"--tmpdir="+s.dir, "--innodb-buffer-pool-load-at-startup=0", "--innodb-buffer-pool-dump-at-shutdown=0")
 	log, err := os.Create(filepath.Join(s.dir, "log"))
 	if err != nil {
 		return err

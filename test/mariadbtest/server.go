@@ -73,6 +73,7 @@ func Start(t testing.TB, o Options) *Server {
 	s.args = append([]string{
 		"--no-defaults", "--datadir=" + s.DataDir, "--socket=" + s.Socket, "--bind-address=127.0.0.1",
 		"--port=" + strconv.Itoa(s.Port), "--pid-file=" + filepath.Join(dir, "pid"), "--innodb-log-file-size=96M",
+		"--tmpdir=" + dir, // a server that starts removes the temporary files of others that share its folder
 		"--innodb-flush-log-at-trx-commit=0", "--skip-name-resolve",
 	}, asRoot()...)
 	if o.TLS {
@@ -95,7 +96,9 @@ func (s *Server) install() {
 	s.t.Helper()
 	args := append([]string{"--no-defaults", "--datadir=" + s.DataDir, "--auth-root-authentication-method=normal",
 		"--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=8M"}, asRoot()...)
-	if out, err := exec.CommandContext(s.t.Context(), "mariadb-install-db", args...).CombinedOutput(); err != nil {
+	cmd := exec.CommandContext(s.t.Context(), "mariadb-install-db", args...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+s.dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
 		s.t.Fatalf("mariadb-install-db (Debian: mariadb-server): %v\n%s", err, out)
 	}
 }
