@@ -97,7 +97,7 @@ func (s *Server) install() {
 	args := append([]string{"--no-defaults", "--datadir=" + s.DataDir, "--auth-root-authentication-method=normal",
 		"--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=8M"}, asRoot()...)
 	cmd := exec.CommandContext(s.t.Context(), "mariadb-install-db", args...)
-	cmd.Env = append(os.Environ(), "TMPDIR="+s.dir)
+	cmd.Env = append(cmd.Environ(), "TMPDIR="+s.dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		s.t.Fatalf("mariadb-install-db (Debian: mariadb-server): %v\n%s", err, out)
 	}
