@@ -31,33 +31,32 @@ func ParseCount(s string) (int64, error) {
 // ParseRate reads a rate in events a second: 500, 30k = 30 000, 1.5M, with /s
 // after it or not. The letters are decimal, as in ParseCount.
 func ParseRate(s string) (float64, error) {
-	number, suffix := split(s)
-	value, ok := decimal(number)
-	factor, known := decimalFactor(strings.TrimSuffix(suffix, "/s"))
-	if !ok || !known {
-		return 0, &SyntaxError{"rate", s, rateForm}
-	}
-	perSecond, _ := value.Mul(value, factor).Float64()
-	return perSecond, nil
+	return perSecond(s, "rate", rateForm, "/s")
 }
 
 // ParseBitRate reads a rate in bits a second: 100M, 1G, 1Gbit/s, 1Gbps. The letters
 // are decimal. Bytes a second are refused.
 func ParseBitRate(s string) (float64, error) {
+	return perSecond(s, "bit rate", bitRateForm, "bit/s", "bps")
+}
+
+// perSecond reads a number with a decimal letter and, behind that, one of the endings
+// or none.
+func perSecond(s, kind, form string, endings ...string) (float64, error) {
 	number, suffix := split(s)
 	value, ok := decimal(number)
-	for _, of := range []string{"bit/s", "bps"} {
-		if before, cut := strings.CutSuffix(suffix, of); cut {
-			suffix = before
+	for _, ending := range endings {
+		if letter, cut := strings.CutSuffix(suffix, ending); cut {
+			suffix = letter
 			break
 		}
 	}
 	factor, known := decimalFactor(suffix)
 	if !ok || !known {
-		return 0, &SyntaxError{"bit rate", s, bitRateForm}
+		return 0, &SyntaxError{kind, s, form}
 	}
-	perSecond, _ := value.Mul(value, factor).Float64()
-	return perSecond, nil
+	rate, _ := value.Mul(value, factor).Float64()
+	return rate, nil
 }
 
 // ParsePercent reads a percentage and returns it as a fraction: 2% is 0.02. A

@@ -149,24 +149,8 @@ func measure(t *testing.T, target string, parameters map[string]any, common load
 	if common.Window == 0 {
 		common.Window = 300 * time.Millisecond
 	}
-	r, err := load.Open(t.Context(), Engine{}, load.Spec{Workload: "w", Part: load.Source, Engine: "http", Target: target, Parameters: parameters, Seed: 1, Common: common}, load.Env{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if _, err := r.Prepare(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	result, err := r.Measure(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	loadtest.Check(t, result)
-	return result.Load
+	spec := load.Spec{Workload: "w", Part: load.Source, Engine: "http", Target: target, Parameters: parameters, Seed: 1, Common: common}
+	return loadtest.Measure(t, Engine{}, spec).Load
 }
 
 func TestServersThatCloseConnections(t *testing.T) {

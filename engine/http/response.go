@@ -65,15 +65,9 @@ func (r *response) step(data []byte, head bool) (used int, done bool, err error)
 	switch r.state {
 	case inHead:
 		return r.takeHead(data, head)
-	case inBody:
+	case inBody, inChunk:
 		n := r.content(data)
-		return n, r.left == 0, nil
-	case inChunk:
-		n := r.content(data)
-		if r.left == 0 {
-			r.state = inChunkEnd
-		}
-		return n, false, nil
+		return n, r.last(), nil
 	case untilClose:
 		r.left = uint64(len(data))
 		return r.content(data), false, nil
@@ -84,12 +78,25 @@ func (r *response) step(data []byte, head bool) (used int, done bool, err error)
 // content takes bytes of the content, at most those that are left.
 func (r *response) content(data []byte) int {
 	n := int(min(uint64(len(data)), r.left))
-	r.left -= uint64(n)
-	r.length += uint64(n)
+	r.passed(n)
 	if r.sums != nil {
 		r.sum = crc32.Update(r.sum, r.sums, data[:n])
 	}
 	return n
+}
+
+func (r *response) passed(n int) {
+	r.left -= uint64(n)
+	r.length += uint64(n)
+}
+
+// last reports whether the body is whole, and goes on behind a chunk that is.
+func (r *response) last() bool {
+	if r.left == 0 && r.state == inChunk {
+		r.state = inChunkEnd
+		return false
+	}
+	return r.left == 0
 }
 
 // ahead is how many bytes of content are sure to come next.
@@ -103,16 +110,8 @@ func (r *response) ahead() int {
 // discarded takes in that so many of those bytes came and nobody saw them.
 func (r *response) discarded(n int) (done bool) {
 	r.got += uint64(n)
-	r.left -= uint64(n)
-	r.length += uint64(n)
-	if r.left > 0 {
-		return false
-	}
-	if r.state == inChunk {
-		r.state = inChunkEnd
-		return false
-	}
-	return true
+	r.passed(n)
+	return r.last()
 }
 
 // takeHead takes the header section, whole or in parts.

@@ -35,29 +35,6 @@ func TestConformanceOnTargetsThatFail(t *testing.T) {
 	})
 }
 
-// once runs a load and checks what it did.
-func once(t *testing.T, spec load.Spec) load.Result {
-	t.Helper()
-	r, err := load.Open(t.Context(), Engine{}, spec, load.Env{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if _, err := r.Prepare(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	result, err := r.Measure(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	loadtest.Check(t, result)
-	return result
-}
-
 // TestKernelStampsKeepLatencyExact: an open loop that wakes up only every 20 ms
 // must not add that to the service times.
 func TestKernelStampsKeepLatencyExact(t *testing.T) {
@@ -68,7 +45,7 @@ func TestKernelStampsKeepLatencyExact(t *testing.T) {
 			spec := load.Spec{Workload: "w", Part: load.Source, Engine: "kv", Target: target, Seed: 1,
 				Parameters: map[string]any{"connections": 20, "key_maximum": 100, "ratio": "0:1", "io": io},
 				Common:     load.Common{Rate: 1000, Window: 500 * time.Millisecond, Quantum: quantum}}
-			result := once(t, spec)
+			result := loadtest.Measure(t, Engine{}, spec)
 			if got := strings.Contains(result.Load.Generator.Backend, "stamps of the kernel"); got != stamped {
 				t.Errorf("%s: backend %q", target, result.Load.Generator.Backend)
 			}

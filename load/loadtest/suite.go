@@ -99,7 +99,13 @@ func describes(t *testing.T, e load.Engine) {
 
 func (s suite) open(t *testing.T, spec load.Spec) *load.Running {
 	t.Helper()
-	r, err := load.Open(t.Context(), s.engine, spec, s.env)
+	return prepared(t, s.engine, spec, s.env)
+}
+
+// prepared opens and prepares a load, which is closed with the test at the latest.
+func prepared(t *testing.T, engine load.Engine, spec load.Spec, env load.Env) *load.Running {
+	t.Helper()
+	r, err := load.Open(t.Context(), engine, spec, env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +118,21 @@ func (s suite) open(t *testing.T, spec load.Spec) *load.Running {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// Measure opens a load, prepares it, measures it once, checks what it did and closes it.
+func Measure(t *testing.T, engine load.Engine, spec load.Spec) load.Result {
+	t.Helper()
+	r := prepared(t, engine, spec, load.Env{})
+	result, err := r.Measure(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Check(t, result)
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	return result
 }
 
 func (s suite) unknownParameter(t *testing.T) {
